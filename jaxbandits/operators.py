@@ -1,4 +1,4 @@
-"""Environments made of others: late or batched feedback, parameters that move, rewards with noise or corrupted."""
+"""Operators that wrap an environment: delayed or batched feedback, drifting parameters, noisy or corrupted rewards."""
 
 from jaxbandits.environments.operators import *
 from jaxbandits.environments.operators.batched import with_batches as with_batches

@@ -20,70 +20,73 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.numerics.linalg import Vector
 
 # Pytrees of arrays whose types a class chooses for itself, mostly named tuples; no type describes them all.
-State: TypeAlias = Any  # of an algorithm or environment
-Obs: TypeAlias = Any  # what a learner sees before it decides, such as `ArmObs`; None in online convex optimisation
-Decision: TypeAlias = Any  # such as `ArmDecision`
-Feedback: TypeAlias = Any  # such as `Reward`
-Outcome: TypeAlias = Any  # named tuple of metrics of a round
-Recommendation: TypeAlias = Any  # what `Recommends.recommend` returns; None of other learners
+State: TypeAlias = Any  # state of an algorithm or an environment
+Obs: TypeAlias = Any  # observation on which a decision is based, such as `ArmObs`; None in online convex optimisation
+Decision: TypeAlias = Any  # decision of a learner, such as `ArmDecision`
+Feedback: TypeAlias = Any  # feedback that a learner receives, such as `Reward`
+Outcome: TypeAlias = Any  # named tuple with the metrics of a round
+Recommendation: TypeAlias = Any  # return value of `Recommends.recommend`; None for other learners
 
 
 class ArmObs(NamedTuple):
-    """Arms of a round of a linear or generalised linear bandit."""
+    """Arms that are offered in one round, with their feature vectors."""
 
-    arms: jax.Array  # [K, d]; [K] where they have no features (`IndexObs`)
+    arms: jax.Array  # [K, d] feature vectors; [K] indices if the arms have no features (`IndexObs`)
     mask: jax.Array | None = None  # [K] True where the arm may be played; None: all of them
 
 
 class FixedArmObs(ArmObs):
-    """Arms that are the same in every round of a trial; the mask may change. The type is known during tracing."""
+    """Arms that are the same in every round of a trial; the mask may change.
+
+    The class is a type of its own because code that is being traced can then test for fixed arms.
+    """
 
     __slots__ = ()
 
 
 class IndexObs(FixedArmObs):
-    """Arms without features: `arms` are their numbers, so that K arms cost O(K); made by `IndexObs.of(K)`."""
+    """Arms without features, where `arms` holds only the K arm indices; `IndexObs.of(K)` constructs it."""
 
     __slots__ = ()
 
     @classmethod
     def of(cls, n_arms: int, mask: jax.Array | None = None) -> "IndexObs":
-        """Show the arms 0, ..., n_arms - 1, under a mask `[K]` (None: all of them)."""
+        """Return the arms 0, ..., n_arms - 1, of which the mask `[K]` allows some (None: all of them)."""
         return cls(jnp.arange(n_arms, dtype=jnp.int32), mask)
 
 
 class ItemObs(ArmObs):
-    """Arms without features behind which stand items that may be replaced: `arms` are the numbers of the items, `[K]`.
+    """Arms without features whose items may be replaced by new ones; `arms` holds the numbers of the items, `[K]`.
 
-    An item keeps its number as long as it is there, and no other item ever has it.
+    An item keeps its number until it is replaced, and no other item of the trial ever has the same number.
     """
 
     __slots__ = ()
 
 
 class ContextObs(NamedTuple):
-    """A context that all arms share, for learners with a model an arm; made by `ContextObs.of(context, K)`."""
+    """A context shared by all arms, for learners with one model per arm; `ContextObs.of(context, K)` constructs it."""
 
     context: Vector  # [p]
-    arms: jax.Array  # [K] numbers of the arms; [K, k] features of their own, of models that share coefficients
+    arms: jax.Array  # [K] arm indices; [K, k] features of each arm, for models in which arms share coefficients
     mask: jax.Array | None = None  # [K] True where the arm may be played; None: all of them
 
     @classmethod
     def of(cls, context: Vector, n_arms: int, mask: jax.Array | None = None) -> "ContextObs":
-        """Show a context `[p]` of the arms 0, ..., n_arms - 1, under a mask `[K]` (None: all of them)."""
+        """Return a context `[p]` for the arms 0, ..., n_arms - 1, of which the mask `[K]` allows some (None: all)."""
         return cls(context, jnp.arange(n_arms, dtype=jnp.int32), mask)
 
 
 class AdviceObs(NamedTuple):
-    """Advice of M experts on K arms without features; made by `AdviceObs.of(advice)`."""
+    """Advice of M experts on K arms without features; `AdviceObs.of(advice)` constructs it."""
 
-    advice: jax.Array  # [M, K]  probabilities that expert m recommends for the arms, with sum 1
+    advice: jax.Array  # [M, K]  row m holds the probabilities of the arms that expert m recommends; each row sums to 1
     arms: jax.Array  # [K] numbers of the arms
     mask: jax.Array | None = None  # [K] True where the arm may be played; None: all of them
 
     @classmethod
     def of(cls, advice: jax.Array, mask: jax.Array | None = None) -> "AdviceObs":
-        """Show the advice `[M, K]` on the arms 0, ..., K - 1, under a mask `[K]` (None: all of them)."""
+        """Return the advice `[M, K]` on the arms 0, ..., K - 1, of which the mask `[K]` allows some (None: all)."""
         return cls(advice, jnp.arange(advice.shape[1], dtype=jnp.int32), mask)
 
 
@@ -91,18 +94,18 @@ class ArmDecision(NamedTuple):
     """Arm that is played."""
 
     index: jax.Array  # [] int32
-    x: Vector  # [d]; its number [] where arms have no features
-    probability: jax.Array | None = None  # [] with which it was drawn; None: not drawn at random, or unknown
+    x: Vector  # [d] features of the arm; its index [] if the arms have no features
+    probability: jax.Array | None = None  # [] probability with which the arm was drawn; None: not random, or unknown
 
 
 class SetDecision(NamedTuple):
     """Items that are chosen together, in the order of display."""
 
-    items: jax.Array  # [m] int32, all different; -1 in places that hold no item
-    probability: Any = None  # [] with which the set was drawn; None: it was not drawn, or the learner does not say
+    items: jax.Array  # [m] int32, all different; -1 at positions without an item
+    probability: Any = None  # [] probability with which the set was drawn; None: not random, or unknown
 
     def mask(self, n_items: int) -> jax.Array:
-        """Return `[L]` True for the items that are chosen, of L = `n_items`."""
+        """Return bools `[L]`, True for the chosen items, where L = `n_items`."""
         return jnp.any(self.items[:, None] == jnp.arange(n_items, dtype=self.items.dtype), axis=0)
 
 
@@ -111,88 +114,94 @@ class PairDecision(NamedTuple):
 
     first: jax.Array  # [] int32
     second: jax.Array  # [] int32
-    probability: Any = None  # [2] with which each was drawn; None: they were not drawn, or the learner does not say
+    probability: Any = None  # [2] probabilities with which the arms were drawn; None: not random, or unknown
 
 
 class TeamDecision(NamedTuple):
-    """Arms of P players."""
+    """Arms that P players choose in one round."""
 
     index: jax.Array  # [P] int32
 
 
 class PointDecision(NamedTuple):
-    """A point that is played (charged) and points where the oracle is asked (free, counted by the leading axis)."""
+    """A point that is played and Q points at which the oracle is queried; only the played point incurs a loss."""
 
-    play: Any  # [d], or [m, n] on matrix domains
-    query: Any  # [Q, d] (leaves with a leading axis Q)
+    play: Any  # [d], or [m, n] on matrix domains: the point that is played
+    query: Any  # [Q, d] queried points; every leaf has a leading axis Q
 
     @classmethod
     def at(cls, point: Any) -> "PointDecision":
-        """Play `point` and ask for the loss there only (Q = 1)."""
+        """Return a decision that plays `point` and queries the oracle at the same point only (Q = 1)."""
         return cls(play=point, query=trees.stack(point))
 
 
 class GroupDecision(NamedTuple):
-    """Decision of group DRO: a model, group weights, and the groups of one sample each; the loss is that of `play`."""
+    """Decision in group DRO: a model, group weights, and Q groups from each of which one sample is drawn.
 
-    play: Vector  # [d]  w_t
-    weights: jax.Array  # [m]  q_t
-    group: Any  # [Q] int32; a NumPy array where the choice is fixed, which spares the environment a gather
-    drawn: jax.Array | None = None  # [Q] False where the sample is not drawn (loss and gradient read 0); None: all are
+    The loss of the round is the loss of the model `play`.
+    """
+
+    play: Vector  # [d]  w_t, the parameters of the model
+    weights: jax.Array  # [m]  q_t, the weights of the groups
+    group: Any  # [Q] int32; a NumPy array if the choice is fixed, so that the environment needs no gather
+    drawn: jax.Array | None = None  # [Q] False: no sample is drawn (loss and gradient are 0); None: all are drawn
 
 
 class Reward(NamedTuple):
-    """Bandit feedback."""
+    """Bandit feedback: the reward of the arm that was played."""
 
     reward: jax.Array  # []
 
 
 class ItemRewards(NamedTuple):
-    """Semi-bandit feedback: a reward of each chosen item that was seen, such as those up to the first click."""
+    """Semi-bandit feedback: the rewards of those chosen items that were observed.
 
-    reward: jax.Array  # [m]  of the items in their order; 0 where not seen
-    seen: jax.Array  # [m] bool
+    In the cascade model, these are the items up to the first click.
+    """
+
+    reward: jax.Array  # [m]  rewards in the order of the items; 0 for items that were not seen
+    seen: jax.Array  # [m] bool, whether the reward of the item is observed
 
 
 class ListClicks(NamedTuple):
     """Clicks on the items of a list; whether the user saw an item without a click is not known."""
 
-    reward: jax.Array  # [m]  1 where clicked, in the order of the items
+    reward: jax.Array  # [m]  1 for a click and 0 for none, in the order of the items
 
 
 class SetReward(NamedTuple):
-    """Full-bandit feedback of a set: the sum of the rewards of its items, and nothing about each."""
+    """Full-bandit feedback on a set: the sum of the rewards of its items, but not the single rewards."""
 
     total: jax.Array  # []
 
 
 class SetFeedback(NamedTuple):
-    """All that an environment with sets may reveal, for learners of `ItemRewards`, `ListClicks` or `SetReward`."""
+    """Complete feedback on a set of items, for learners that declare `ItemRewards`, `ListClicks` or `SetReward`."""
 
-    reward: jax.Array  # [m]
-    seen: jax.Array  # [m] bool
-    total: jax.Array  # []
+    reward: jax.Array  # [m]  rewards in the order of the items; 0 for items that were not seen
+    seen: jax.Array  # [m] bool, whether the reward of the item is observed
+    total: jax.Array  # []  sum of the rewards of all items
 
 
 class PositionFeedback(NamedTuple):
-    """All that an environment with hidden examinations may reveal, for learners of `ListClicks` or `SetReward`."""
+    """Feedback on a list where it stays hidden which items the user examined, for `ListClicks` or `SetReward`."""
 
-    reward: jax.Array  # [m]
-    total: jax.Array  # []
+    reward: jax.Array  # [m]  1 for a click and 0 for none, in the order of the items
+    total: jax.Array  # []  sum of the clicks
 
 
 class Preference(NamedTuple):
-    """Feedback of a duel."""
+    """Feedback on a duel between two arms."""
 
     won: jax.Array  # []  1 if the first arm wins, 0 if the second does
 
 
 class PlayerRewards(NamedTuple):
-    """Feedback of P players who share arms; of one player, each is `[]`."""
+    """Feedback to P players who share arms; in the feedback to a single player each field is `[]`."""
 
-    sensed: jax.Array  # [P]  of the arm of each player, whether others are on it or not
-    reward: jax.Array  # [P]  0 where the player met another one
-    collided: jax.Array  # [P]  1 where the player knows that it did, else 0
+    sensed: jax.Array  # [P]  reward that the arm of each player generates, even if others play the same arm
+    reward: jax.Array  # [P]  reward of each player, 0 if another player chose the same arm
+    collided: jax.Array  # [P]  1 if the player is informed of a collision, else 0
 
 
 class ScaledReward(NamedTuple):
@@ -203,7 +212,7 @@ class ScaledReward(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """First-order feedback at the queried points."""
+    """First-order feedback: losses and gradients at the queried points."""
 
     loss: jax.Array  # [Q]
     grad: Any  # [Q, d]
@@ -214,7 +223,7 @@ class Gradient(NamedTuple):
 
 
 class SampledRows(NamedTuple):
-    """First-order feedback at rows drawn from groups, and the labelled rows themselves."""
+    """First-order feedback on rows that were drawn from groups, together with the labelled rows themselves."""
 
     loss: jax.Array  # [Q]
     grad: Any  # [Q, d]
@@ -223,11 +232,11 @@ class SampledRows(NamedTuple):
 
 
 class FullInformation(NamedTuple):
-    """First-order feedback at the queried points, and the loss itself, which may be asked anywhere (`losses`)."""
+    """First-order feedback at the queried points, and the loss function, which can be evaluated at any point."""
 
     loss: jax.Array  # [Q]
     grad: Any  # [Q, d]
-    oracle: Any  # a pytree with value(x) and gradient(x)
+    oracle: Any  # the loss function, a pytree with the methods value(x) and gradient(x) (`numerics.losses`)
 
     def first(self) -> Gradient:
         """Return the loss `[]` and the gradient `[d]` at the first queried point."""
@@ -243,23 +252,23 @@ class Constrained(NamedTuple):
     con_grad: Any  # [Q, d]
 
     def first(self) -> "Constrained":
-        """Return loss and constraint `[]` and their gradients `[d]` at the first queried point."""
+        """Return the values `[]` and gradients `[d]` of loss and constraint at the first queried point."""
         return trees.row(self, 0)
 
 
 class ConstrainedValue(NamedTuple):
-    """Bandit feedback: the loss and one constraint g_t(x) <= 0 at the queried points, no gradients."""
+    """Zeroth-order feedback: values of the loss and of one constraint g_t(x) <= 0 at the queried points."""
 
     loss: jax.Array  # [Q]
     con: jax.Array  # [Q]
 
     def first(self) -> "ConstrainedValue":
-        """Return loss and constraint `[]` at the first queried point."""
+        """Return the values `[]` of loss and constraint at the first queried point."""
         return trees.row(self, 0)
 
 
 class MDPObs(NamedTuple):
-    """Episodic decision process with linear rewards and known transitions: nS states, nA actions."""
+    """Episodic Markov decision process with linear rewards, known transitions, nS states and nA actions."""
 
     features: jax.Array  # [nS, nA, d]  phi(s, a)
     transitions: jax.Array  # [nS, nA, nS]  P(. | s, a)
@@ -272,14 +281,14 @@ class PolicyDecision(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """Features and rewards of one episode."""
+    """Features and rewards along one episode."""
 
-    features: jax.Array  # [H, d]  phi(s_h, a_h) of the pairs visited
+    features: jax.Array  # [H, d]  phi(s_h, a_h) of the visited state-action pairs
     rewards: jax.Array  # [H]
 
 
 class ScaledEpisode(NamedTuple):
-    """An episode with the moment scale of its reward noise (`ScaledReward`)."""
+    """An episode and the moment scale of its reward noise, which `ScaledReward` defines."""
 
     features: jax.Array  # [H, d]
     rewards: jax.Array  # [H]
@@ -287,25 +296,25 @@ class ScaledEpisode(NamedTuple):
 
 
 class SystemObs(NamedTuple):
-    """Identification of a linear system: its state and input, stacked."""
+    """State and input of a linear system that is to be identified, stacked into one vector."""
 
     regressor: Vector  # [p]  z = [x; u]
 
 
 class Prediction(NamedTuple):
-    """Predicted next state; identification has no action."""
+    """Prediction of the next state; in system identification the learner takes no other decision."""
 
     next_state: jax.Array  # [n]
 
 
 class NextState(NamedTuple):
-    """Next state of the system."""
+    """Feedback in system identification: the next state."""
 
     next_state: jax.Array  # [n]
 
 
 class ScaledNextState(NamedTuple):
-    """Next state of the system, with the moment scale of each coordinate of its disturbance."""
+    """Next state of a linear system, with the moment scale of each coordinate of the disturbance."""
 
     next_state: jax.Array  # [n]
     noise_scale: jax.Array  # [n]
@@ -317,33 +326,34 @@ class Algorithm(Protocol):
     The methods are pure functions of one trial; the loop maps them over trials. Shapes and types of the state are the
     same after every round.
 
-    The class declares which feedback it needs by `feedback`, a NamedTuple class such as `Reward`: `update` receives the
-    fields of that class and no others. `feedback` is a class variable, or a property where fields of the algorithm
-    decide; type checkers allow a member of a protocol to be one of the two only, so it is not declared below.
+    The attribute `feedback`, a NamedTuple class such as `Reward`, declares which feedback the learner needs: `update`
+    receives the fields of that class and no others. `feedback` is a class variable, or a property if it depends on
+    fields of the algorithm. It is not declared below, because type checkers allow a member of a protocol to be only one
+    of the two.
     """
 
     def init(self, key: jax.Array) -> State:
-        """Make the state before the first round.
+        """Return the state before the first round.
 
         Args:
-          key: `[]` random key of its own.
+          key: `[]` random key that no other call receives.
 
         Returns:
-          A pytree of arrays, which holds the constants that follow from hyperparameters, too.
+          A pytree of arrays. It also holds constants that are computed from the hyperparameters.
         """
         ...
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> Decision:
-        """Choose the decision of a round; the state is only read.
+        """Return the decision of a round; the state does not change.
 
         Args:
           key: `[]` random key of this call.
-          t: `[]` int32, rounds played before, from 0.
-          state: state of `init` or the last `update`.
+          t: `[]` int32, index of the round, starting at 0.
+          state: state that `init` or the last `update` returned.
           obs: observation, such as `ArmObs`; None in online convex optimisation.
 
         Returns:
-          A decision that the environment knows: `ArmDecision`, `PointDecision`, `GroupDecision`, ...
+          A decision of a type that the environment accepts: `ArmDecision`, `PointDecision`, `GroupDecision`, ...
         """
         ...
 
@@ -354,24 +364,24 @@ class Algorithm(Protocol):
 
         Args:
           key: `[]` random key of this call.
-          t: `[]` int32, the round that the feedback belongs to, from 0.
-          state: the present one.
-          obs: the observation of round t.
-          decision: that of round t.
-          feedback: the fields that the class `feedback` declares: rewards `[]` or losses `[Q]` in units of the
-            environment, gradients `[Q, d]`.
+          t: `[]` int32, index of the round to which the feedback belongs, starting at 0.
+          state: state of the learner.
+          obs: observation of round t.
+          decision: decision of round t.
+          feedback: an instance of the class `feedback`, such as a reward `[]`, or losses `[Q]` and gradients `[Q, d]`;
+            rewards and losses are in the units of the environment.
 
         Returns:
-          The next state, with the shapes and types of the present one.
+          The next state, with the same shapes and types as `state`.
         """
         ...
 
 
 @runtime_checkable
 class InitFromObs(Protocol):
-    """Optional: a learner whose first state depends on the observation, such as the number of arms.
+    """Optional: a learner whose first state depends on the observation, for instance on the number of arms.
 
-    Its method is called once per trial, after `init`, and draws nothing at random.
+    The method is called once per trial, after `init`. It receives no random key.
     """
 
     def init_from_obs(self, state: State, obs: Obs) -> State:
@@ -381,36 +391,37 @@ class InitFromObs(Protocol):
 
 @runtime_checkable
 class AssumesNoiseScale(Protocol):
-    """Optional: a learner for sub-Gaussian rewards of one scale, by which its exploration grows.
+    """Optional: a learner that assumes sub-Gaussian rewards with a known scale, which scales its exploration.
 
-    A run warns where the environment `BoundsRewards` and a smaller scale than the learner's is enough.
+    If the environment implements `BoundsRewards` and its bounds permit a smaller scale, a run issues a warning.
     """
 
     @property
     def sub_gaussian_scale(self) -> Any:
-        """R `[]`: the rewards of an arm, less their mean, are taken to be R-sub-Gaussian; None: nothing is assumed."""
+        """R `[]`: rewards minus their mean are assumed to be R-sub-Gaussian; None: no scale is assumed."""
         ...
 
 
 @runtime_checkable
 class Recommends(Protocol):
-    """Optional: an algorithm with an output besides its plays (an estimate, an averaged iterate)."""
+    """Optional: an algorithm with an output other than its decisions, such as an estimate or an averaged iterate."""
 
     def recommend(self, state: State) -> Recommendation:
-        """Return the output, which `Evaluates.at_record` receives."""
+        """Return the output, which is passed to `Evaluates.at_record`."""
         ...
 
 
 @runtime_checkable
 class Stops(Protocol):
-    """Optional: a learner that may declare itself done, such as one that identifies the best arm.
+    """Optional: a learner that decides when to stop, as in best-arm identification with fixed confidence.
 
-    From then on its trial is frozen: no state changes and nothing is charged. Every result has the metrics
-    `stopping_time` (rounds played) and `stopped` (1 where the learner was done at the record point).
+    After it has stopped, the states of its trial do not change and its metrics do not grow. The results of such a
+    learner have the metrics `stopping_time` (number of rounds played) and `stopped` (1 if it had stopped by the record
+    point).
     """
 
     def stopped(self, state: State) -> jax.Array:
-        """Return `[]` whether no further round is needed."""
+        """Return `[]` True if the learner stops."""
         ...
 
 
@@ -419,25 +430,25 @@ class HasConfidenceSet(Protocol):
     """Optional: a learner with a confidence set around its estimate."""
 
     def radius(self, t: Any, state: State) -> jax.Array:
-        """Return the radius `[]` of round t, after t rounds, in the norm of the design, with all multipliers."""
+        """Return the radius `[]` after t rounds, in the norm of the design matrix, including all tuning multipliers."""
         ...
 
 
 class Environment(Protocol):
-    """A frozen pytree, too, so that noise levels and drifts are sweepable.
+    """A frozen pytree, like `Algorithm`, so that a sweep can vary traced fields such as noise levels and drift rates.
 
-    Class variables may describe the metrics of outcome, `at_record`, `in_hindsight` and `derive`:
+    Class variables may describe the metrics of the outcome and of `at_record`, `in_hindsight` and `derive`:
     `axes: ClassVar[dict[str, tuple[str, ...]]]` names the axes of arrays (`{"risk": ("group",)}`), and
     `units: ClassVar[dict[str, str]]` names their units (`{"regret": "reward"}`), and
-    `may_be_missing: ClassVar[tuple[str, ...]]` names those in which a NaN stands for no value (a mean of which nothing
-    has counted), and not for a failed trial.
+    `may_be_missing: ClassVar[tuple[str, ...]]` names the metrics in which a NaN means that no value exists (such as a
+    mean over zero events), not that the trial failed.
     """
 
     def init(self, key: jax.Array) -> State:
-        """Draw the instance of a trial.
+        """Draw the problem instance of a trial.
 
         Args:
-          key: `[]` random key of its own.
+          key: `[]` random key that no other call receives.
 
         Returns:
           The state before the first round, a pytree of arrays.
@@ -449,11 +460,11 @@ class Environment(Protocol):
 
         Args:
           key: `[]` random key of this call.
-          t: `[]` int32, rounds played before, from 0.
+          t: `[]` int32, index of the round, starting at 0.
           state: state of the environment.
 
         Returns:
-          Such as `ArmObs` with arms `[K, d]`; None without observations.
+          The observation, such as `ArmObs` with arms `[K, d]`; None if the environment has no observations.
         """
         ...
 
@@ -464,28 +475,28 @@ class Environment(Protocol):
 
         Args:
           key: `[]` random key of this call.
-          t: `[]` int32, rounds played before, from 0.
+          t: `[]` int32, index of the round, starting at 0.
           state: state of the environment.
-          obs: the observation of this round.
-          decision: that of the learner.
+          obs: observation of this round.
+          decision: decision of the learner.
 
         Returns:
           The next state; the feedback, a NamedTuple with all fields that any learner may declare; and the outcome, a
-          NamedTuple of numbers or arrays (of the same shape in every round), which are summed: `regret`, `loss`,
-          `violation`, ..., in the units of `units`.
+          NamedTuple of metrics such as `regret`, `loss` and `violation`. Each metric is a number or an array whose
+          shape is the same in every round, and the run sums it over rounds.
         """
         ...
 
 
 @runtime_checkable
 class Admits(Protocol):
-    """Optional: an environment that knows which decisions are admissible (index in range, point in the domain).
+    """Optional: an environment that can test whether a decision is admissible (index in range, point in the domain).
 
-    A run counts the other rounds of every trial; `state` is the one before the round.
+    A run counts the rounds of every trial in which the decision is inadmissible.
     """
 
     def admits(self, state: State, obs: Obs, decision: Decision) -> jax.Array:
-        """Return `[]` whether a decision is admissible, for the state before the round and its observation."""
+        """Return `[]` True if the decision is admissible, given the state before the round and the observation."""
         ...
 
 
@@ -493,10 +504,10 @@ class Admits(Protocol):
 class Delays(Protocol):
     """Optional: an environment whose feedback reaches the learner after a delay of a fixed number of rounds.
 
-    `update` receives `t`, `obs` and `decision` of the round that the feedback belongs to. The learner keeps its first
+    `update` receives `t`, `obs` and `decision` of the round to which the feedback belongs. The learner keeps its first
     state until the first feedback arrives; feedback that is due after the horizon never arrives. A learner that needs
-    the feedback of a round before the next one declares `needs_immediate_feedback: ClassVar[bool] = True` and is
-    refused.
+    the feedback of each round before the next round declares `needs_immediate_feedback: ClassVar[bool] = True`; running
+    it on such an environment is an error.
     """
 
     @property
@@ -509,13 +520,13 @@ class Delays(Protocol):
 class Batches(Protocol):
     """Optional: an environment whose feedback arrives at the end of each batch of a fixed number of rounds.
 
-    `update` is called for one round after the other, in their order. A batch that is not complete at the horizon never
-    arrives; with a `feedback_delay` D a batch arrives D rounds after its end.
+    At the end of a batch, `update` is called for its rounds in order. A batch that is incomplete at the horizon never
+    arrives; with a `feedback_delay` of D rounds, a batch arrives D rounds after its end.
     """
 
     @property
     def feedback_batch(self) -> int:
-        """Number of rounds in a batch, 1 or more; 1: after every round."""
+        """Number of rounds in a batch, 1 or more; with 1, feedback arrives after every round."""
         ...
 
 
@@ -523,8 +534,9 @@ class Batches(Protocol):
 class DelaysAtRandom(Protocol):
     """Optional: an environment whose feedback reaches the learner after a random number of rounds.
 
-    Feedback that has arrived waits in a queue, and the learner is updated with one round of it per round, first come
-    first served. The random delay is added to `Delays.feedback_delay`; `Batches` are not supported.
+    Feedback that has arrived enters a first-in, first-out queue, and in each round the learner is updated with the
+    feedback of at most one of its rounds. The random delay is added to `Delays.feedback_delay`; combining it with
+    `Batches` is not supported.
     """
 
     @property
@@ -533,7 +545,7 @@ class DelaysAtRandom(Protocol):
         ...
 
     def draw_delay(self, key: jax.Array) -> jax.Array:
-        """Return the delay `[]` int32 of a round, from 0 to `delay_bound`, for the key that `step` receives."""
+        """Return the delay `[]` int32 of a round, from 0 to `delay_bound`, given the key that `step` receives."""
         ...
 
 
@@ -549,43 +561,43 @@ class BoundsHorizon(Protocol):
 
 @runtime_checkable
 class BoundsRewards(Protocol):
-    """Optional: an environment that knows an interval which holds all rewards that a learner receives.
+    """Optional: an environment with a known interval that contains all rewards that a learner receives.
 
     Rewards in an interval of width w are sub-Gaussian of scale w / 2 (Hoeffding's lemma).
     """
 
     @property
     def reward_range(self) -> tuple[Any, Any] | None:
-        """The ends `[]` of the interval, elementwise in traced fields; None: there is none, or it is not known."""
+        """Ends `[]` of the interval; swept fields give arrays of ends. None: no such interval exists or is known."""
         ...
 
 
 @runtime_checkable
 class CountsRounds(Protocol):
-    """Optional: an environment with rounds that do not count, such as events of a log that show another arm.
+    """Optional: an environment with rounds that do not count, such as logged events in which another arm was played.
 
-    Such a round leaves the learner's state and its `t` as they are.
+    A round that does not count changes neither the learner's state nor its `t`.
     """
 
     def learner_time(self, t: jax.Array, state: State) -> jax.Array:
-        """Return `[]` int32, the number of rounds that have counted: the learner's `t`."""
+        """Return `[]` int32, the number of counted rounds so far, which the learner receives as `t`."""
         ...
 
     def is_counted(self, t: jax.Array, state: State, obs: Obs, decision: Decision) -> jax.Array:
-        """Return `[]` whether this round counts; `state` is the one before it."""
+        """Return `[]` True if this round counts, given the state before the round."""
         ...
 
 
 @runtime_checkable
 class Evaluates(Protocol):
-    """Optional: an environment with quantities that are too expensive for every round."""
+    """Optional: an environment with metrics that are too expensive to compute in every round."""
 
     def at_record(self, state: State, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return metrics at a record point by name: numbers or arrays, of the same shapes at every record point.
+        """Return a dict from names to metrics at a record point; shapes are the same at every record point.
 
         Args:
           state: state of the environment.
-          recommendation: recommendation of the algorithm, if it `Recommends`; else None.
+          recommendation: output of the algorithm if it implements `Recommends`, else None.
         """
         ...
 
@@ -594,50 +606,52 @@ class Evaluates(Protocol):
 class InHindsight(Protocol):
     """Optional: an environment with metrics that need the whole run and a solver, such as an offline optimum.
 
-    Its method is called on the host after the run, once per instance: for every hyperparameter point of the environment
-    and every seed, not for every learner. If the metrics that it needs differ between learners, it is called for each.
+    The method is called on the host after the run, once for each hyperparameter point of the environment and each seed;
+    all learners share the result. If the metrics that it needs differ between learners, it is called for each learner.
     """
 
     hindsight_needs: ClassVar[tuple[str, ...]]  # names of recorded metrics
 
     def in_hindsight(self, recorded: dict[str, np.ndarray], record_points: np.ndarray) -> dict[str, np.ndarray]:
-        """Return further metrics `[M, ...]` by name, which `derive` may use.
+        """Return a dict of further metrics `[M, ...]`, which `derive` may use.
 
         Args:
-          recorded: by name float64 arrays `[M, ...]` of the metrics in `hindsight_needs` (sums cumulated).
-          record_points: `[M]` rounds.
+          recorded: dict from the names in `hindsight_needs` to float64 arrays `[M, ...]`; summed metrics are
+              cumulative.
+          record_points: `[M]` rounds at which metrics are recorded.
         """
         ...
 
 
 @runtime_checkable
 class RebuildsInstance(Protocol):
-    """Optional, for `InHindsight`: quantities of an instance that no metric records, such as its parameters.
+    """Optional, for `InHindsight`: computes quantities of an instance that no metric records, such as its parameters.
 
-    Its method is written in JAX for one instance, compiled, and mapped over the instances of a run.
+    The method is written in JAX for one instance; a run compiles it and maps it over all instances.
     """
 
     def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        """Return arrays by name that are added to the metrics `recorded` which `in_hindsight` receives."""
+        """Return a dict of arrays, which is merged into the argument `recorded` of `in_hindsight`."""
         ...
 
 
 @runtime_checkable
 class Derives(Protocol):
-    """Optional: an environment with metrics that follow from others at record points, computed on the host."""
+    """Optional: an environment with metrics that are computed on the host from other metrics at the record points."""
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return further metrics, such as `regret = loss - comparator_loss`.
+        """Return a dict of further metrics, such as `regret = loss - comparator_loss`.
 
         Args:
-          values: by name float64 arrays of all metrics (sums cumulated), with axes (point, seed, record point, ...).
+          values: dict from the names of all metrics to float64 arrays with axes (point, seed, record point, ...);
+            summed metrics are cumulative.
         """
         ...
 
 
 F = TypeVar("F")
 
-_FAMILY_OF_DECISION: dict[type, str] = {  # decisions that few environments take
+_FAMILY_OF_DECISION: dict[type, str] = {  # types of decisions that few environments accept
     SetDecision: "combinatorial",
     PairDecision: "duels",
     TeamDecision: "teams",
@@ -647,12 +661,13 @@ _DECISIONS = (ArmDecision, SetDecision, PairDecision, TeamDecision, PointDecisio
 
 
 def check_decision(algorithm: Any, environment: Any, decision: Any) -> None:
-    """Check that an environment takes the decisions of a learner.
+    """Check that an environment accepts the decisions of a learner.
 
-    An environment for other decisions than one arm, one point, ... names their type: `decision_type: ClassVar[type]`.
+    An environment that accepts sets, pairs or teams declares the type: `decision_type: ClassVar[type]`.
 
     Raises:
-      InputError: during tracing, if the decision lacks fields of that type, or is of a type that must be named.
+      InputError: during tracing, if the decision lacks fields of the declared type, or if it is a set, a pair or a team
+        and the environment declares no type.
     """
     wanted = getattr(environment, "decision_type", None)
     fields = set(getattr(decision, "_fields", ()))
@@ -673,7 +688,7 @@ def check_decision(algorithm: Any, environment: Any, decision: Any) -> None:
 
 
 def narrow(feedback: Feedback, declared: type[F]) -> F:
-    """Return the fields that the algorithm declared, and no others: a zeroth-order method cannot see a gradient.
+    """Return only the fields that the algorithm declared, so that a zeroth-order method never receives a gradient.
 
     Raises:
       InputError: during tracing, if the environment does not offer a declared field.
@@ -681,7 +696,7 @@ def narrow(feedback: Feedback, declared: type[F]) -> F:
     for owner, cls in (("an algorithm's feedback", declared), ("an environment's feedback", type(feedback))):
         if not hasattr(cls, "_fields"):
             raise InputError(f"{owner} must be a NamedTuple, got {getattr(cls, '__name__', cls)!r}")
-    fields: tuple[str, ...] = getattr(declared, "_fields")  # noqa: B009 (a NamedTuple class; F cannot say so)
+    fields: tuple[str, ...] = getattr(declared, "_fields")  # noqa: B009 (F cannot express a NamedTuple)
     missing = [name for name in fields if not hasattr(feedback, name)]
     if missing:
         raise InputError(

@@ -1,6 +1,6 @@
 """Bridges to other packages: learners, environments, logs, executors of clusters, and experiment trackers.
 
-`import jaxbandits` imports none of these modules. A bridge needs only the package whose objects it receives.
+`import jaxbandits` imports none of these modules. A bridge requires only the package whose objects it accepts.
 """
 
 from jaxbandits.bridges.clusters import cluster_executor

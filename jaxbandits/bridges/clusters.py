@@ -1,4 +1,4 @@
-"""Executors by the address of a cluster, for `run_sweep(..., executor=)` and `jaxbandits submit --cluster`."""
+"""Executors for the address of a cluster, for `run_sweep(..., executor=)` and `jaxbandits submit --cluster`."""
 
 import contextlib
 import importlib
@@ -16,44 +16,44 @@ from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.bridges.executors import RayExecutor
 
 FORMS = ("processes://N", "dask://HOST:PORT", "ray", "ray://HOST:PORT", "mpi")
-_CONNECT_S = 10.0  # seconds until an address counts as unreachable
+_CONNECT_S = 10.0  # seconds after which an address counts as unreachable
 
 
 @contextlib.contextmanager
 def cluster_executor(address: str, *, cpus: int | None = None, gpus: int | None = None) -> Iterator[Any]:
-    """Connect to a cluster, and disconnect at the end of the `with` block.
+    """Connect to a cluster and yield its executor; disconnect at the end of the `with` block.
 
         with cluster_executor("dask://10.0.0.1:8786") as executor:
             run_sweep("my.toml", executor=executor)
 
     | address | executor |
     |---|---|
-    | `processes://N` | N processes on this machine, which are spawned |
+    | `processes://N` | N processes that are spawned on this machine |
     | `dask://HOST:PORT` | the workers of the Dask scheduler at this address |
-    | `ray` | the Ray cluster of the variable `RAY_ADDRESS`, else a new one on this machine |
+    | `ray` | the Ray cluster in the environment variable `RAY_ADDRESS`, else a new one on this machine |
     | `ray://HOST:PORT` | the Ray cluster whose client server has this address |
     | `mpi` | the other processes of `mpiexec -n N python -m mpi4py.futures ...` |
 
     Args:
-      address: one of these.
-      cpus: cores that Ray reserves for a task.
-      gpus: GPUs that Ray reserves for a task.
+      address: address in one of these forms.
+      cpus: number of cores that Ray reserves for a task.
+      gpus: number of GPUs that Ray reserves for a task.
 
     Raises:
-      InputError: for another address, one that nobody answers, or a package that is missing.
+      InputError: if the address has another form, if the connection fails, or if a package is missing.
     """
     kind, place = _parse(address)
     for name, value, allowed in (("cpus", cpus, "[1, 4096]"), ("gpus", gpus, "[0, 4096]")):
         if value is not None:
             ranges.integer(name, value, allowed)
     if gpus is not None and kind != "ray":
-        raise InputError(f"only Ray reserves gpus; start the processes of {kind} with theirs")
+        raise InputError(f"only Ray reserves gpus; assign GPUs when you start the processes of {kind}")
     with contextlib.ExitStack() as stack:
         yield _CONNECT[kind](stack, place, _resources(cpus, gpus))
 
 
 def _parse(address: str) -> tuple[str, str]:
-    """Return the kind of a cluster and its host and port, or its number of processes, "" for neither."""
+    """Return the kind of a cluster, and the rest of the address: HOST:PORT, the number of processes, or ""."""
     kind, separator, place = address.partition("://")
     if kind not in _CONNECT:
         raise unknown_name("cluster", address, FORMS)
@@ -71,7 +71,7 @@ def _resources(cpus: int | None, gpus: int | None) -> dict[str, int]:
 def _connect_processes(stack: contextlib.ExitStack, place: str, reserved: dict[str, int]) -> ProcessPoolExecutor:
     n = int(place) if place.isdecimal() else place
     n = ranges.integer("the number of processes in processes://N", n, "[1, 4096]")
-    # Spawned, since a forked process deadlocks once JAX has threads.
+    # Processes are spawned, since a forked process can deadlock after JAX has started threads.
     return stack.enter_context(ProcessPoolExecutor(n, mp_context=multiprocessing.get_context("spawn")))
 
 
@@ -80,7 +80,7 @@ def _connect_dask(stack: contextlib.ExitStack, place: str, reserved: dict[str, i
     _check_reachable("Dask scheduler", place)
     try:
         client = distributed.Client(f"tcp://{place}", timeout=_CONNECT_S, set_as_default=False)
-    except Exception as error:  # an OSError; of versions that differ also others
+    except Exception as error:  # usually an OSError; other exceptions if versions differ
         raise _unusable("Dask scheduler", place, error) from None
     return stack.enter_context(client).get_executor()
 
@@ -91,10 +91,10 @@ def _connect_ray(stack: contextlib.ExitStack, place: str, reserved: dict[str, in
         _check_reachable("client server of Ray", place)
     if not ray.is_initialized():
         try:
-            with warnings.catch_warnings():  # its processes are forked for another program at once: no deadlock
+            with warnings.catch_warnings():  # Ray forks only to start another program, so that no deadlock can occur
                 warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
                 ray.init(*[f"ray://{place}"] * bool(place))
-        except Exception as error:  # a ConnectionError; of versions that differ a RuntimeError
+        except Exception as error:  # usually a ConnectionError; a RuntimeError if versions differ
             raise _unusable("Ray cluster", place or "RAY_ADDRESS", error) from None
         stack.callback(ray.shutdown)
     return RayExecutor(ray, **reserved)
@@ -104,8 +104,8 @@ def _connect_mpi(stack: contextlib.ExitStack, place: str, reserved: dict[str, in
     _import("mpi4py", "MPI")
     try:
         futures, mpi = importlib.import_module("mpi4py.futures"), importlib.import_module("mpi4py.MPI")
-    except (ImportError, RuntimeError) as error:  # mpi4py without a library of MPI
-        raise InputError(f"mpi4py finds no library of MPI: {_one_line(error)}") from None
+    except (ImportError, RuntimeError) as error:  # mpi4py is installed, but no MPI library
+        raise InputError(f"mpi4py finds no MPI library: {_one_line(error)}") from None
     n = mpi.COMM_WORLD.Get_size()
     if n < 2:
         raise InputError("mpi needs several processes: mpiexec -n 17 python -m mpi4py.futures -m jaxbandits submit ...")
@@ -121,15 +121,15 @@ def _import(name: str, package: str) -> ModuleType:
     except ImportError as error:
         if (error.name or "").partition(".")[0] != name:
             raise
-        raise InputError(f"a cluster of {package} needs the package {name}: pip install {name}") from None
+        raise InputError(f"a {package} cluster needs the package {name}: pip install {name}") from None
 
 
 def _check_reachable(what: str, place: str) -> None:
-    """Raise an error within seconds if nothing listens at a host and port: the packages themselves retry for long."""
+    """Raise InputError if no connection to a host and port is possible; the packages themselves retry for long."""
     try:
         url = urlsplit(f"//{place}")
         host, port = url.hostname, url.port
-    except ValueError:  # of a port that is no number
+    except ValueError:  # the port is not a number
         host = port = None
     if not host or port is None:
         raise InputError(f"the address of a {what} must be HOST:PORT, got {place!r}")

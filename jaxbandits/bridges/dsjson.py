@@ -1,12 +1,13 @@
-"""Logs in Vowpal Wabbit's format `dsjson`, of its decision service: an event a line, in JSON.
+"""Logs in the format `dsjson` of Vowpal Wabbit's decision service, which has one event per line, in JSON.
 
     {"_label_cost": -1.0, "_label_probability": 0.8, "_label_Action": 2, "_labelIndex": 1,
      "a": [2, 1], "p": [0.8, 0.2], "c": {"user": {"age": 30}, "_multi": [{"ad": {"price": 1}}, {"ad": {"price": 2}}]}}
 
-`_label_Action` counts actions from 1 and `_labelIndex` from 0; the cost is the negative reward. `a` lists the actions,
-the played one first, and `p` their probabilities. `c` has the features: those of each action in `_multi`, others are
-shared by all. Names within objects are joined as `user^age`, an entry of a list has its number as its name. As in
-Vowpal Wabbit, `true` is 1; `false`, `null` and names that begin with `_` have no feature.
+`_label_Action` numbers the actions from 1 and `_labelIndex` from 0; the cost is the negative reward. `a` lists the
+actions, starting with the action played, and `p` lists their probabilities. `c` contains the features: `_multi` has a
+list with the features of each action, and all other features are shared by the actions. The names of nested objects are
+joined, as in `user^age`; the name of a list entry is its index. As in Vowpal Wabbit, `true` counts as 1, whereas
+`false`, `null` and entries whose names begin with `_` are not features.
 """
 
 import json
@@ -21,30 +22,30 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.bridges.logs import Event, check_count, log_of_events, read_text
 from jaxbandits.environments.data.logs import Log
 
-_ACTION = "action"  # of the features that `write_dsjson` gives to actions without features
-_TOLERANCE = 1e-3  # of probabilities, which others write with few digits
+_ACTION = "action"  # namespace of the features that `write_dsjson` writes for actions without features
+_TOLERANCE = 1e-3  # tolerance for probabilities, which other programs write with few digits
 
 
 def write_dsjson(log: Log, path: str | os.PathLike[str]) -> None:
     """Write a log as dsjson, for `vw --dsjson --cb_adf`.
 
-    A context `[n, p]` is shared, and action k has the feature `action^k` = 1; features `[n, K, d]` are those of the
-    actions. A log has the probability of the played action only: `p` divides the rest equally among the others, which
-    Vowpal Wabbit does not learn from.
+    A context `[n, p]` is written as shared features, and action k receives the feature `action^k` = 1. A context
+    `[n, K, d]` is written as features of the actions. Since a log has only the probability of the action played, `p`
+    divides the remaining probability equally among the other actions; Vowpal Wabbit does not learn from these numbers.
 
     Raises:
-      InputError: for a log without propensities, columns that begin with `_`, or a path that cannot be written.
+      InputError: if the log has no propensities, if a column name begins with `_`, or if the path cannot be written.
     """
     if log.propensity is None:
         raise InputError("dsjson needs the propensities of a log")
     for name in log.columns:
         if name.startswith("_"):
-            raise InputError(f"column {name!r}: names that begin with _ are no features in dsjson")
+            raise InputError(f"column {name!r}: in dsjson, names that begin with _ cannot be features")
     k, lines = log.n_actions, []
     for i, (action, reward, propensity) in enumerate(zip(log.action.tolist(), log.reward, log.propensity, strict=True)):
         others = [other + 1 for other in range(k) if other != action]
         event = {
-            "_label_cost": -float(reward) + 0.0,  # + 0.0: no negative zero
+            "_label_cost": -float(reward) + 0.0,  # + 0.0 turns -0.0 into 0.0
             "_label_probability": float(propensity),
             "_label_Action": action + 1,
             "_labelIndex": action,
@@ -57,7 +58,7 @@ def write_dsjson(log: Log, path: str | os.PathLike[str]) -> None:
 
 
 def _context(log: Log, i: int) -> dict[str, Any]:
-    """Return the features of event i."""
+    """Return the object `c` with the features of event i."""
     if log.context is not None and log.context.ndim == 3:
         return {"_multi": [_features(log, row) for row in log.context[i]]}
     shared = {} if log.context is None else _features(log, log.context[i])
@@ -65,7 +66,7 @@ def _context(log: Log, i: int) -> dict[str, Any]:
 
 
 def _features(log: Log, row: np.ndarray) -> dict[str, Any]:
-    """Return the features of a row by name, those with a namespace as `user^age` in an object of its name."""
+    """Return the features of a row as a dict; a name such as `user^age` becomes the entry `age` of a dict `user`."""
     found: dict[str, Any] = {}
     for j, value in enumerate(row.tolist()):
         name = log.columns[j] if log.columns else f"x{j}"
@@ -78,19 +79,20 @@ def _features(log: Log, row: np.ndarray) -> dict[str, Any]:
 
 
 def read_dsjson(path: str | os.PathLike[str]) -> Log:
-    """Read a log from dsjson, with features that are numbers.
+    """Read a log from a dsjson file whose features are numbers.
 
-    If the features of an action only identify it (a single feature that no other action has, 1 in all events), the
-    context of the log is `[n, p]`, the shared features; else `[n, K, d]`, the shared features and those of the action.
-    A feature that an event lacks is 0. Action k of the file is action k - 1 of the log. Events with `_skipLearn` are
-    left out.
+    If each action has only one feature that no other action has, with the value 1 in all events, this feature merely
+    identifies the action, and the context of the log is `[n, p]`, the shared features. Otherwise the context is
+    `[n, K, d]`, the shared features and the features of each action. A feature that is missing in an event is 0. Action
+    k of the file is action k - 1 of the log. Events with `_skipLearn` are omitted.
 
     Args:
-      path: of the file.
+      path: path of the file.
 
     Raises:
-      InputError: naming the line: invalid JSON, a label that is missing or contradicts itself, features that are text,
-        events with different numbers of actions, slates, dropped events (`pdrop`), or more than 10,000 features.
+      InputError: for invalid JSON, a label that is missing or inconsistent, features that are text, events with
+        different numbers of actions, slates, dropped events (`pdrop`), or more than 10,000 features; the message names
+        the line.
     """
     shared: list[dict[str, float]] = []
     events: list[Event] = []
@@ -116,7 +118,7 @@ def read_dsjson(path: str | os.PathLike[str]) -> Log:
 
 
 def _are_names(features: list[list[dict[str, float]]]) -> bool:
-    """Return whether each action has one feature that no other action has, which is 1, the same in all events."""
+    """Return True if in all events the features only identify the actions: one per action, different, with value 1."""
     if not features or any(actions != features[0] for actions in features):
         return False
     names = [name for action in features[0] for name, value in action.items() if value == 1.0]
@@ -124,7 +126,7 @@ def _are_names(features: list[list[dict[str, float]]]) -> bool:
 
 
 def _parse(where: str, line: str) -> dict[str, Any]:
-    """Return the object of a line, whose features are an object with actions."""
+    """Return the JSON object of a line, after checking that it has features with a list of actions."""
     try:
         event = json.loads(line, parse_constant=_refuse_constant, parse_int=_parse_int)
     except ValueError as error:
@@ -132,7 +134,7 @@ def _parse(where: str, line: str) -> dict[str, Any]:
     if not isinstance(event, dict) or not isinstance(event.get("c"), dict):
         raise InputError(f"{where} has no features: it must be an object with an object c")
     if "_slots" in event["c"] or "_outcomes" in event:
-        raise InputError(f"{where} is a slate with several slots, which is no event of one bandit")
+        raise InputError(f"{where} is a slate with several slots, which is not an event of a single bandit")
     if not isinstance(event["c"].get("_multi"), list) or not event["c"]["_multi"]:
         raise InputError(f"{where} has no actions: c must have a list _multi with the features of each")
     if event.get("pdrop"):
@@ -141,18 +143,18 @@ def _parse(where: str, line: str) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 def _parse_int(digits: str) -> int | float:
-    return int(digits) if len(digits) < 16 else float(digits)  # of which a float holds no more
+    return int(digits) if len(digits) < 16 else float(digits)  # longer integers have more digits than a float
 
 
 def _read_event(where: str, event: dict[str, Any], features: list[dict[str, float]]) -> Event:
     """Return an event with the features of its actions.
 
     Raises:
-      InputError: naming the line.
+      InputError: if the label or the probabilities are invalid; the message names the line.
     """
     k = len(features)
     action = _number(where, event, "_label_Action")
@@ -165,7 +167,7 @@ def _read_event(where: str, event: dict[str, Any], features: list[dict[str, floa
     actions, probabilities = event.get("a"), event.get("p")
     if actions is not None and probabilities is not None:
         if not _are_numbers(actions) or not _are_numbers(probabilities) or len(actions) != len(probabilities):
-            raise InputError(f"{where}: a and p must be lists of as many numbers")
+            raise InputError(f"{where}: a and p must be lists of numbers with the same length")
         if abs(sum(probabilities) - 1.0) > _TOLERANCE:
             raise InputError(f"{where}: the probabilities p have the sum {sum(probabilities):.6g}, not 1")
         found = [p for number, p in zip(actions, probabilities, strict=True) if number == action]
@@ -187,7 +189,7 @@ def _are_numbers(values: Any) -> bool:
 def _read_features(
     where: str, context: dict[str, Any], columns: dict[str, int]
 ) -> tuple[dict[str, float], list[dict[str, float]]]:
-    """Return the shared features and those of each action; new names become further columns."""
+    """Return the shared features and the features of each action; new names are added to `columns`."""
     found = [dict(_leaves(where, "", value)) for value in (context, *context["_multi"])]
     for features in found:
         for name in features:
@@ -197,7 +199,7 @@ def _read_features(
 
 
 def _leaves(where: str, name: str, value: Any) -> Iterator[tuple[str, float]]:
-    """Yield name and value of the features of a JSON value."""
+    """Yield the name and the value of each feature in a JSON value."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, entry in items:

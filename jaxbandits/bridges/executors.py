@@ -1,6 +1,7 @@
 """Executors for `run_sweep(..., executor=)`, for packages that have no executor with `submit(function, *args)`.
 
-Those of `concurrent.futures`, `mpi4py.futures`, Dask (`Client.get_executor()`), loky and submitit need no class here.
+The executors of `concurrent.futures`, `mpi4py.futures`, Dask (`Client.get_executor()`), loky and submitit can be passed
+to `run_sweep` directly.
 """
 
 from collections.abc import Callable
@@ -8,31 +9,34 @@ from typing import Any
 
 
 class RayExecutor:
-    """Tasks of Ray: `RayExecutor(ray, num_cpus=2)` after `ray.init()`."""
+    """Executor that runs functions as Ray tasks: `RayExecutor(ray, num_cpus=2)` after `ray.init()`."""
 
     def __init__(self, ray: Any, **options: Any):
-        """Begin.
+        """Create an executor.
 
         Args:
-          ray: the module.
-          **options: of `ray.remote`, such as `num_cpus`, `num_gpus` and `max_retries`.
+          ray: the module `ray`, which must be initialised.
+          **options: options of `ray.remote`, such as `num_cpus`, `num_gpus` and `max_retries`.
         """
         self._ray, self._options = ray, options
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Start a task; the result of the returned object is that of the function."""
+        """Start a task; `result()` of the returned object returns the result of the function."""
         remote = self._ray.remote(**self._options)(function) if self._options else self._ray.remote(function)
         return _LazyResult(self._ray.get, remote.remote(*args))
 
 
 class JoblibExecutor:
-    """Any backend of joblib: `JoblibExecutor(joblib.Parallel(n_jobs=4))`, the tasks together at the first result."""
+    """Executor for any joblib backend: `JoblibExecutor(joblib.Parallel(n_jobs=4))`.
+
+    All tasks start together when the first result is read.
+    """
 
     def __init__(self, parallel: Any):
-        """Begin.
+        """Create an executor.
 
         Args:
-          parallel: a `joblib.Parallel`, whose backend starts processes without fork, as loky does.
+          parallel: a `joblib.Parallel` whose backend does not fork processes; loky is suitable.
         """
         self._parallel = parallel
         self._tasks: list[Any] = []
@@ -40,7 +44,7 @@ class JoblibExecutor:
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Add a task; it starts when the first result is read."""
-        self._tasks.append((function, args, {}))  # the form of `joblib.delayed`
+        self._tasks.append((function, args, {}))  # the return value of `joblib.delayed`
         return _LazyResult(self._result_of, len(self._tasks) - 1)
 
     def _result_of(self, i: int) -> Any:
@@ -50,11 +54,11 @@ class JoblibExecutor:
 
 
 class _LazyResult:
-    """Result that becomes available later."""
+    """Future whose result is fetched when it is read."""
 
     def __init__(self, get: Callable[[Any], Any], argument: Any):
         self._get, self._argument = get, argument
 
     def result(self) -> Any:
-        """Wait for it."""
+        """Wait for the result and return it."""
         return self._get(self._argument)

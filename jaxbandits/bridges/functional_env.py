@@ -1,4 +1,4 @@
-"""Environments of this package as functional environments of Gymnasium, for learners that are compiled by JAX."""
+"""Environments of this package as functional Gymnasium environments, for learners that are compiled by JAX."""
 
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -22,21 +22,21 @@ from jaxbandits.types import ArmDecision, ContextObs, Obs, Reward, State, narrow
 
 T = TypeVar("T")
 
-_IMPL = "threefry2x32"  # the generator of all draws of this package
+_IMPL = "threefry2x32"  # random number generator of all draws of this package
 
 
 class EpisodeState(NamedTuple):
-    """Trial between two rounds, with the reward and the outcome of the last round."""
+    """State of a trial between two rounds, with the reward and the outcome of the last round."""
 
-    t: jax.Array  # [] int32, rounds played
-    env_state: State
-    obs: Obs  # of round t
-    reward: jax.Array  # [] of round t - 1; 0 in round 0
-    outcome: dict[str, jax.Array]  # of round t - 1, by name, such as `regret` []; zeros in round 0
+    t: jax.Array  # [] int32, number of rounds played
+    env_state: State  # state of the environment
+    obs: Obs  # observation of round t
+    reward: jax.Array  # [] reward of round t - 1; 0 in round 0
+    outcome: dict[str, jax.Array]  # metrics of round t - 1, such as `regret` []; zeros in round 0
 
     @property
     def at(self) -> "_Slices[EpisodeState]":
-        """Indexed updates of all arrays, as `jax.Array.at`, by which `FunctionalJaxVectorEnv` restarts episodes."""
+        """Indexed updates of all arrays, like `jax.Array.at`, with which `FunctionalJaxVectorEnv` restarts episodes."""
         return _Slices(self)
 
 
@@ -50,7 +50,7 @@ class _Slices(Generic[T]):
         return _Slices(self._tree, index)
 
     def set(self, values: T) -> T:
-        """Return the tree with other values at the index of the first axis of each array."""
+        """Return the pytree after setting the entries of each array at the index to those of `values`."""
         return jax.tree.map(lambda x, y: x.at[self._index].set(y), self._tree, values)
 
 
@@ -66,33 +66,33 @@ class BanditFuncEnv(FuncEnv):
         first = jax.eval_shape(self._start, jax.random.key(0), as_arrays(environment))
         shown = jax.eval_shape(_features, first.obs)
         has_features = isinstance(first.obs, ContextObs) or first.obs.arms.ndim == 2
-        bound = np.inf if has_features else 1.0  # without features a zero is shown
+        bound = np.inf if has_features else 1.0  # without features the observation is a zero
         self.action_space = spaces.Discrete(first.obs.arms.shape[0])
         self.observation_space = spaces.Box(-bound, bound, shown.shape, np.dtype(shown.dtype))
 
     def get_default_params(self, **kwargs: Any) -> Any:
-        """Return the environment, whose fields are the parameters."""
+        """Return the environment, whose fields are the parameters of `FuncEnv`."""
         return self._environment
 
     @own_settings()
     def initial(self, rng: Any, params: Any = None) -> EpisodeState:
-        """Draw the instance and the first observation."""
+        """Return the first state, with a random instance and the first observation."""
         return self._start(rng, self._params(params))
 
     @own_settings()
     def transition(self, state: EpisodeState, action: Any, rng: Any, params: Any = None) -> EpisodeState:
-        """Play an arm, with the reward and the next observation drawn from the key."""
+        """Return the state after playing an arm; the key determines the reward and the next observation."""
         return self._play(state, action, rng, self._params(params))
 
     @own_settings()
     def observation(self, state: EpisodeState, rng: Any = None, params: Any = None) -> jax.Array:
-        """Return the context `[p]`, the features of the arms `[K, d]`, or a zero `[1]` where there are neither."""
+        """Return the context `[p]`, the features of the arms `[K, d]`, or a zero `[1]` if there are neither."""
         return _features(state.obs)
 
     def reward(
         self, state: EpisodeState, action: Any, next_state: EpisodeState, rng: Any = None, params: Any = None
     ) -> jax.Array:
-        """Return the reward `[]` that `transition` has drawn."""
+        """Return the reward `[]` that `transition` stored in the next state."""
         return next_state.reward
 
     def terminal(self, state: EpisodeState, rng: Any = None, params: Any = None) -> jax.Array:
@@ -115,7 +115,7 @@ class BanditFuncEnv(FuncEnv):
 
         Args:
           trial: global seed index of the trial.
-          seed: base seed, as for `simulate`.
+          seed: base seed, as in `simulate`.
         """
         index = ranges.integer("trial", trial, f"[0, {MAX_SEED}]")
         base = jax.random.key(ranges.integer("seed", seed, "[0, 4294967295]"), impl=_IMPL)
@@ -163,12 +163,14 @@ class BanditFuncEnv(FuncEnv):
         obs = environment.observe(fold_in(keys.observe, t), t, env_state)
         if not hasattr(obs, "arms"):
             name = type(environment).__name__
-            raise InputError(f"to_func_env needs an environment that shows arms and pays rewards; {name} shows no arms")
+            raise InputError(
+                f"to_func_env needs an environment with arms and rewards; the observation of {name} has no arms"
+            )
         return as_arrays(obs)
 
 
 def _trial_keys(rng: jax.Array) -> TrialKeys:
-    """Return the keys of a trial from any key of JAX, typed or raw."""
+    """Return the keys of a trial, derived from a JAX key, typed or raw, of any generator."""
     key = rng if jnp.issubdtype(rng.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(rng)
     if str(jax.random.key_impl(key)) != _IMPL:
         key = jax.random.wrap_key_data(jax.random.bits(key, (2,), jnp.uint32), impl=_IMPL)
@@ -176,7 +178,7 @@ def _trial_keys(rng: jax.Array) -> TrialKeys:
 
 
 def _features(obs: Obs) -> jax.Array:
-    """Return the context `[p]`, the features of the arms `[K, d]`, or a zero `[1]` where there are neither."""
+    """Return the context `[p]`, the features of the arms `[K, d]`, or a zero `[1]` if there are neither."""
     if isinstance(obs, ContextObs):
         return obs.context
     return obs.arms if obs.arms.ndim == 2 else jnp.zeros(1)

@@ -30,12 +30,12 @@ class BanditEnv(gymnasium.Env):
         self._t = 0
         shape = self._observation(self._rounds.start().obs).shape
         self.action_space = spaces.Discrete(self._rounds.n_arms)
-        bound = np.inf if self._rounds.dim else 1.0  # without features a zero is shown
+        bound = np.inf if self._rounds.dim else 1.0  # without features the observation is a zero
         self.observation_space = spaces.Box(-bound, bound, shape, np.float64)
 
     @own_settings()
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start the trial of seed index `seed`; without a seed that of an index which Gymnasium's generator draws."""
+        """Start the trial with seed index `seed`; None: Gymnasium's random generator draws the seed index."""
         super().reset(seed=seed)
         trial = int(self.np_random.integers(2**31)) if seed is None else seed % 2**31
         view = self._rounds.start(trial)
@@ -44,7 +44,7 @@ class BanditEnv(gymnasium.Env):
 
     @own_settings()
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Play an arm; `info` has the outcome of the round, such as `regret`."""
+        """Play an arm; the returned `info` has the outcome of the round, such as `regret`."""
         index = np.array([ranges.integer("action", action, f"[0, {self._rounds.n_arms - 1}]")])
         receipt, view = self._rounds.step(self._t, index)
         outcome = {metric.name: x[0] for metric, x in self._rounds.record().items() if metric.reduction == "sum"}
@@ -53,7 +53,7 @@ class BanditEnv(gymnasium.Env):
         return self._observation(view.obs), float(receipt.reward[0]), False, self._t >= self._horizon, info
 
     def _observation(self, obs: Any) -> np.ndarray:
-        """Return the context `[p]`, the features of the arms `[K, d]`, or a zero where there are neither."""
+        """Return the context `[p]`, the features of the arms `[K, d]`, or a zero `[1]` if there are neither."""
         if isinstance(obs, ContextObs):
             return np.array(obs.context[0], np.float64)
         return np.array(obs.arms[0], np.float64) if obs.arms.ndim == 3 else np.zeros(1)

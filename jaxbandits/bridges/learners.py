@@ -1,12 +1,12 @@
-"""Learners of other packages as learners of one trial, for `play(each(lambda seed: ...), ...)`.
+"""Adapters for learners of other packages, for `play(each(lambda seed: ...), ...)`.
 
     play(each(lambda seed: RiverLearner(bandit.UCB(delta=1, seed=seed))), environment, horizon, seeds)
 
-Each class translates between the two methods that `each` calls and those of one package. A fresh object of the other
-package is needed for every trial, so the constructor is called inside `each`, with the seed of the trial.
+Each class translates between the two methods that `each` calls and the methods of one package. Every trial needs a new
+object of the other package; its constructor is therefore called inside `each`, with the seed of the trial.
 
-Arms are the integers 0, ..., K - 1. The context is that of a `ContextObs`; where arms have features instead, learners
-with one model for all arms receive these.
+Arms are the integers 0, ..., K - 1. The context is that of a `ContextObs`. If arms have features instead of a context,
+learners with one model for all arms receive these features.
 """
 
 import inspect
@@ -21,52 +21,53 @@ from jaxbandits.types import ContextObs
 
 
 def context_of(obs: Any) -> np.ndarray | None:
-    """Return the context `[p]` of an observation; None where it shows none."""
+    """Return the context `[p]` of an observation, or None if it has no context."""
     return np.asarray(obs.context) if isinstance(obs, ContextObs) else None
 
 
 def features_of(obs: Any) -> np.ndarray | None:
-    """Return the features `[K, d]` of the arms of an observation; None where they have none."""
+    """Return the features `[K, d]` of the arms of an observation, or None if the arms have no features."""
     return obs.arms if obs.arms.ndim == 2 else None
 
 
 def available(obs: Any) -> np.ndarray:
-    """Return the numbers of the arms that may be played."""
+    """Return the indices of the arms that may be played."""
     return np.arange(len(obs.arms)) if obs.mask is None else np.flatnonzero(obs.mask)
 
 
 def _needs_context(obs: Any, package: str) -> np.ndarray:
     context = context_of(obs)
     if context is None:
-        raise InputError(f"{package} needs a context for all arms, and this environment shows none")
+        raise InputError(f"{package} needs a context for all arms, and the observations of this environment have none")
     return context
 
 
 class SklearnLearner:
-    """Epsilon-greedy over scikit-learn models with `partial_fit` and `predict`.
+    """Epsilon-greedy with scikit-learn models that have `partial_fit` and `predict`.
 
-    With a context there is a model for each arm, and an arm is played once before its model counts. With features of
-    arms there is one model of them. `predict_proba`, where a model has it, gives the probability of its last class.
+    If the environment has a context, there is one model per arm, and every arm is played once before predictions are
+    compared. If arms have features, there is one model of the features. If a model has `predict_proba`, the prediction
+    is the probability of the last class.
     """
 
     def __init__(
         self, make_model: Callable[[], Any], epsilon: float = 0.1, *, classes: Any = None, seed: int | None = None
     ):
-        """Begin without data.
+        """Create a learner without data.
 
         Args:
-          make_model: makes a model, such as `lambda: SGDRegressor()`.
-          epsilon: probability of a uniform arm, in [0, 1].
-          classes: of a classifier, all rewards that there are, such as `[0, 1]`; None for a regression.
-          seed: of the uniform arms.
+          make_model: function that returns a model, such as `lambda: SGDRegressor()`.
+          epsilon: probability of playing a uniformly random arm, in [0, 1].
+          classes: all possible rewards, such as `[0, 1]`, if the models are classifiers; None for regression models.
+          seed: seed of the random choices.
         """
         self._make_model, self._epsilon = make_model, ranges.real("epsilon", epsilon, "[0, 1]")
         self._more = {} if classes is None else {"classes": np.asarray(classes)}
         self._rng = np.random.default_rng(seed)
-        self._models: dict[int, Any] = {}  # by arm; 0: of all arms
+        self._models: dict[int, Any] = {}  # model of each arm; with features, the entry 0 is the model of all arms
 
     def select(self, t: Any, obs: Any) -> int:
-        """Play an arm that was never played, a uniform one, or the one with the largest prediction."""
+        """Return a uniformly random arm, an arm that was never played, or the arm with the largest prediction."""
         arms, features = available(obs), features_of(obs)
         untried = [arm for arm in arms if self._model_of(arm, features) not in self._models]
         if self._rng.random() < self._epsilon:
@@ -79,7 +80,7 @@ class SklearnLearner:
         return int(arms[np.argmax([self._predict(arm, context[None])[0] for arm in arms])])
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Fit the model of the arm."""
+        """Update the model of the arm with the reward."""
         features = features_of(obs)
         x = _needs_context(obs, "SklearnLearner") if features is None else features[index]
         model = self._models.setdefault(self._model_of(index, features), self._make_model())
@@ -94,18 +95,18 @@ class SklearnLearner:
 
 
 class RiverLearner:
-    """A policy of `river.bandit`; contextual ones receive the context as a dictionary from position to number."""
+    """A policy of `river.bandit`; a contextual policy receives the context as a dict from index to value."""
 
     def __init__(self, policy: Any):
         self._policy = policy
         self._reads_context = "context" in inspect.signature(policy.pull).parameters
 
     def select(self, t: Any, obs: Any) -> int:
-        """Pull an arm among those that may be played."""
+        """Return the arm that the policy pulls, among those that may be played."""
         return self._policy.pull(available(obs).tolist(), *self._context(obs))
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Pass the reward."""
+        """Pass the arm and its reward to the policy."""
         self._policy.update(index, *self._context(obs), reward)
 
     def _context(self, obs: Any) -> tuple[dict[int, float], ...]:
@@ -117,7 +118,8 @@ class RiverLearner:
 class MABWiserLearner:
     """A `mabwiser.mab.MAB` whose arms are the integers 0, ..., K - 1.
 
-    MABWiser cannot predict before `fit`: each arm is played once, and the MAB is fitted to these rounds.
+    MABWiser cannot predict before `fit`. Therefore each arm is first played once, and the MAB is fitted to these
+    rounds.
     """
 
     def __init__(self, mab: Any):
@@ -125,7 +127,7 @@ class MABWiserLearner:
         self._rounds: list[tuple[int, float, Any]] = []
 
     def select(self, t: Any, obs: Any) -> int:
-        """Play an arm that was never played, or the one that the MAB predicts."""
+        """Return an arm that was never played, or the arm that the MAB predicts."""
         played = {index for index, _, _ in self._rounds}
         untried = [] if self._is_fitted else [arm for arm in available(obs).tolist() if arm not in played]
         if untried:
@@ -137,7 +139,7 @@ class MABWiserLearner:
         return self._mab.predict() if context is None else self._mab.predict(context[None])
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Pass the reward."""
+        """Pass the arm and its reward to the MAB."""
         rounds = [(index, reward, context_of(obs))]
         if self._is_fitted:
             self._fit(self._mab.partial_fit, rounds)
@@ -156,11 +158,11 @@ class BayesianBanditsLearner:
         self._agent = agent
 
     def select(self, t: Any, obs: Any) -> int:
-        """Pull an arm."""
+        """Return the arm that the agent pulls."""
         return self._agent.pull(*self._context(obs))[0]
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Pass the reward to the arm that it belongs to, which under a delay is not the last one."""
+        """Pass the reward and its arm to the agent; with a delay, this may not be the arm that was pulled last."""
         self._agent.select_for_update(index).update(*self._context(obs), np.array([reward]))
 
     def _context(self, obs: Any) -> tuple[np.ndarray, ...]:
@@ -172,37 +174,37 @@ class BayesianBanditsLearner:
 class ContextualBanditsLearner:
     """A policy of `contextualbandits.online` (D. Cortes), fitted row by row with `partial_fit`.
 
-    With a `base_algorithm` it needs `batch_train=True`.
+    If the policy has a `base_algorithm`, it must be created with `batch_train=True`.
     """
 
     def __init__(self, policy: Any):
         self._policy, self._is_fitted = policy, False
 
     def select(self, t: Any, obs: Any) -> int:
-        """Play the arm that the policy predicts; before the first reward the first arm that may be played."""
+        """Return the arm that the policy predicts; before the first reward, return the first available arm."""
         context = _needs_context(obs, type(self._policy).__name__)
         return int(np.ravel(self._policy.predict(context[None]))[0]) if self._is_fitted else int(available(obs)[0])
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Fit the policy to one row."""
+        """Update the policy with the context, the arm and its reward."""
         context = _needs_context(obs, type(self._policy).__name__)
         self._policy.partial_fit(context[None], np.array([index]), np.array([reward]))
         self._is_fitted = True
 
 
 class ObpLearner:
-    """A policy of the Open Bandit Pipeline (obp) with `select_action` and `update_params`, of one position."""
+    """A policy of the Open Bandit Pipeline (obp) with `select_action` and `update_params`, for one position."""
 
     def __init__(self, policy: Any):
         self._policy = policy
         self._reads_context = "context" in inspect.signature(policy.select_action).parameters
 
     def select(self, t: Any, obs: Any) -> int:
-        """Play the action that the policy selects for the first position."""
+        """Return the action that the policy selects for the first position."""
         return int(np.ravel(self._policy.select_action(*self._context(obs)))[0])
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Pass the reward."""
+        """Pass the action and its reward to the policy."""
         self._policy.update_params(index, reward, *self._context(obs))
 
     def _context(self, obs: Any) -> tuple[np.ndarray, ...]:
@@ -212,26 +214,26 @@ class ObpLearner:
 class CobaLearner:
     """A learner of coba.
 
-    Its actions are tuples: the features of the arms, or with a context a 1 at the place of the arm, as in `(1, 0, 0)`.
-    They are integers where an environment shows neither.
+    Its actions are tuples with the features of the arms. If the environment has a context, the tuples are one-hot codes
+    of the arms, such as `(1, 0, 0)`. If it has neither features nor a context, actions are integers.
     """
 
     def __init__(self, learner: Any):
         from coba import SafeLearner  # pyright: ignore[reportMissingImports]
 
-        # It reads every form of prediction that coba allows.
+        # `SafeLearner` accepts every form of prediction that coba allows.
         self._learner = SafeLearner(learner)
-        self._rounds: dict[int, tuple[Any, ...]] = {}  # action, probability and more of rounds without a reward
+        self._rounds: dict[int, tuple[Any, ...]] = {}  # predictions of the rounds whose rewards are pending
 
     def select(self, t: Any, obs: Any) -> tuple[int, float]:
-        """Play the action that the learner predicts, with its probability."""
+        """Return the arm of the action that the learner predicts, and its probability."""
         arms, actions = available(obs), self._actions(obs)
         action, probability, more = self._learner.predict(self._context(obs), actions)
         self._rounds[int(t)] = action, probability, more
         return int(arms[actions.index(action)]), 1.0 if probability is None else float(probability)
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Pass the reward."""
+        """Pass the action of the round and its reward to the learner."""
         action, probability, more = self._rounds.pop(int(t))
         self._learner.learn(self._context(obs), action, reward, probability, **more)
 
@@ -248,19 +250,20 @@ class CobaLearner:
 
 
 class TorchLearner:
-    """Epsilon-greedy over a PyTorch module, with a step of an optimiser on the squared error after each reward.
+    """Epsilon-greedy with a PyTorch module, which is trained by one optimiser step on the squared error per reward.
 
-    The module maps a context `[p]` to a value for each arm `[K]`, or features of arms `[K, d]` to values `[K]`.
+    The module maps a context `[p]` to values `[K]` of the arms, or the features of arms `[K, d]` to their values `[K]`.
     """
 
     def __init__(self, module: Any, optimizer: Callable[[Any], Any], epsilon: float = 0.1, *, seed: int | None = None):
-        """Begin with the module as it is.
+        """Create a learner with the given module.
 
         Args:
           module: a `torch.nn.Module`.
-          optimizer: from the parameters to an optimiser, such as `lambda p: torch.optim.SGD(p, lr=0.1)`.
-          epsilon: probability of a uniform arm, in [0, 1].
-          seed: of the uniform arms.
+          optimizer: function that maps the parameters of the module to an optimiser, such as
+            `lambda p: torch.optim.SGD(p, lr=0.1)`.
+          epsilon: probability of playing a uniformly random arm, in [0, 1].
+          seed: seed of the random choices.
         """
         import torch  # pyright: ignore[reportMissingImports]
 
@@ -268,7 +271,7 @@ class TorchLearner:
         self._epsilon, self._rng = ranges.real("epsilon", epsilon, "[0, 1]"), np.random.default_rng(seed)
 
     def select(self, t: Any, obs: Any) -> int:
-        """Play a uniform arm, or the one with the largest value."""
+        """Return a uniformly random arm, or the arm with the largest value."""
         arms = available(obs)
         if self._rng.random() < self._epsilon:
             return int(self._rng.choice(arms))
@@ -276,7 +279,7 @@ class TorchLearner:
             return int(arms[np.argmax(self._values(obs).numpy()[arms])])
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Take a step of the optimiser on `(value of the arm - reward)^2`."""
+        """Take one optimiser step on the loss `(value of the arm - reward)^2`."""
         self._optimizer.zero_grad()
         ((self._values(obs)[index] - reward) ** 2).backward()
         self._optimizer.step()

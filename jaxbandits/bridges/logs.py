@@ -1,11 +1,11 @@
 """Logs in the formats of the Open Bandit Pipeline (obp) and of Vowpal Wabbit.
 
-Logs of obp are dictionaries of arrays (obp 0.5, `obp.dataset`). Vowpal Wabbit's text has a line per event
+Logs of obp are dictionaries of arrays (obp 0.5, `obp.dataset`). The text format of Vowpal Wabbit has one line per event
 
     action:cost:probability | name:value name:value ...
 
-with actions from 1 on and costs in place of rewards (cost = -reward). Features of actions (`--cb_adf`) have a line per
-action, after a line `shared | ...` for the context if there is one, and an empty line follows each event.
+where actions are numbered from 1 and the cost is the negative reward. If actions have features (`--cb_adf`), an event
+has one line per action; a line `shared | ...` with the context, if any, precedes them, and an empty line follows.
 """
 
 import os
@@ -18,7 +18,7 @@ from jaxbandits.base import files, ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.environments.data.logs import Log
 
-_MOST_FEATURES = 10_000  # names of features in a file: others are hashed text, which no dense context holds
+_MOST_FEATURES = 10_000  # largest number of features in a file; files with more contain hashed text
 _NOT_IN_NAMES = str.maketrans({" ": "_", ":": "_", "|": "_", "\t": "_", "\n": "_"})
 
 
@@ -26,16 +26,16 @@ def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) ->
     """Return the log of a `bandit_feedback` of obp.
 
     Args:
-      feedback: with `action` and `reward` `[n]`, `n_actions`, and if known `pscore` `[n]`, `context` `[n, p]` and
-        `position` `[n]`; other entries are not used.
-      position: the position whose events are taken. A log of several positions is one of as many bandits: the reward
-        depends on the position.
+      feedback: dictionary with `action` and `reward` `[n]` and `n_actions`, and optionally `pscore` `[n]`, `context`
+        `[n, p]` and `position` `[n]`; other entries are not used.
+      position: position whose events are returned; required if there are several positions, because rewards depend on
+        the position.
 
     Raises:
-      InputError: for missing entries, shapes that do not fit, and several positions without a choice.
+      InputError: for missing entries, inconsistent shapes, or several positions if `position` is None.
     """
     if not isinstance(feedback, Mapping):
-        raise InputError(f"feedback must be a dictionary as of obp, got {format_value(feedback)}")
+        raise InputError(f"feedback must be a dictionary in the format of obp, got {format_value(feedback)}")
     for name in ("action", "reward", "n_actions"):
         if feedback.get(name) is None:
             raise InputError(f"feedback lacks {name!r}")
@@ -60,10 +60,11 @@ def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) ->
 def log_to_obp(log: Log) -> dict[str, Any]:
     """Return the `bandit_feedback` of obp with the events of a log.
 
-    A log without a context gets the context 1, which obp needs; without propensities `pscore` is None.
+    A log without a context receives the constant context 1, because obp needs a context. If the log has no
+    propensities, `pscore` is None.
 
     Raises:
-      InputError: for a log with features of actions in every event, which obp has no place for.
+      InputError: if the log has a context `[n, K, d]`, which the format of obp cannot represent.
     """
     if log.context is not None and log.context.ndim == 3:
         raise InputError("obp has no place for features of actions that change from event to event: context [n, K, d]")
@@ -82,17 +83,17 @@ def log_to_obp(log: Log) -> dict[str, Any]:
 
 
 def write_vw(log: Log, path: str | os.PathLike[str]) -> None:
-    """Write a log as text for Vowpal Wabbit: for `--cb K`, or for `--cb_adf` if actions have features.
+    """Write a log as text for Vowpal Wabbit, for `--cb K`, or for `--cb_adf` if actions have features.
 
     Raises:
-      InputError: for a log without propensities, or a path that cannot be written.
+      InputError: if the log has no propensities, or if the path cannot be written.
     """
     if log.propensity is None:
         raise InputError("Vowpal Wabbit needs the propensities of a log")
     names = [name.translate(_NOT_IN_NAMES) for name in log.columns]
     lines = []
     for i, (action, reward, propensity) in enumerate(zip(log.action, log.reward, log.propensity, strict=True)):
-        cost = f"{-float(reward) + 0.0!r}:{float(propensity)!r}"  # + 0.0: no negative zero
+        cost = f"{-float(reward) + 0.0!r}:{float(propensity)!r}"  # + 0.0 turns -0.0 into 0.0
         if log.context is None or log.context.ndim == 2:
             features = "one:1" if log.context is None else _features(log.context[i], names)
             lines.append(f"{action + 1}:{cost} | {features}")
@@ -108,19 +109,19 @@ def _features(row: np.ndarray, names: list[str]) -> str:
 
 
 def read_vw(path: str | os.PathLike[str], *, n_actions: int | None = None) -> Log:
-    """Read a log from text for Vowpal Wabbit's contextual bandits.
+    """Read a log from a text file for Vowpal Wabbit's contextual bandits.
 
-    A feature is a column of the context, 0 where an event lacks it; its name includes that of its namespace, as
-    `user^age`. A feature without a value is 1. The features of a line `shared` are columns of every action. Action k of
-    the file is action k - 1 of the log.
+    Each feature becomes a column of the context, which is 0 for events without the feature. The column name includes
+    the namespace, as in `user^age`. A feature without a value counts as 1. The features of a line `shared` become
+    columns of every action. Action k of the file is action k - 1 of the log.
 
     Args:
-      path: of the file.
-      n_actions: K; None: the largest number of an action (or the number of lines of an event).
+      path: path of the file.
+      n_actions: K, number of actions; None: the largest action in the file, or the number of action lines per event.
 
     Raises:
-      InputError: naming the line: an invalid label, several costs in an event, events with different numbers of
-        actions, weights of namespaces, or more than 10,000 features.
+      InputError: for an invalid label, several costs in an event, events with different numbers of actions, weights of
+        namespaces, or more than 10,000 features; the message names the line.
     """
     text = read_text(path)
     events, columns = [], {}
@@ -134,7 +135,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     """Return the text of a file.
 
     Raises:
-      InputError: for a file that does not exist.
+      InputError: if the file does not exist.
     """
     if not os.path.exists(path):
         raise InputError(f"{path} does not exist")
@@ -148,23 +149,25 @@ def log_of_events(
     is_adf: bool,
     n_actions: int | None = None,
 ) -> Log:
-    """Return the log of events of a file.
+    """Return the log of the events of a file.
 
     Args:
-      path: of the file, for messages.
-      events: in their order.
-      columns: name of a feature to its number.
-      is_adf: True if every action has features, else the event.
-      n_actions: K; None: as the events say.
+      path: path of the file, for messages.
+      events: the events in their order.
+      columns: dict from the name of a feature to its column.
+      is_adf: True if each action has features, False if an event has features that all actions share.
+      n_actions: K, number of actions; None: the number that follows from the events.
 
     Raises:
-      InputError: for no events, and for different numbers of actions.
+      InputError: if there are no events, or if events have different numbers of actions.
     """
     if not events:
         raise InputError(f"{path} has no events")
     counts = {event.n_actions for event in events}
     if is_adf and len(counts) > 1:
-        raise InputError(f"{path}: events have {min(counts)} to {max(counts)} actions; a log has the same in all")
+        raise InputError(
+            f"{path}: events have {min(counts)} to {max(counts)} actions; in a log all events have the same number"
+        )
     k = counts.pop() if is_adf else max(*counts, 1 + max(event.action for event in events))
     if n_actions is not None:
         k = ranges.integer("n_actions", n_actions, f"[{k}, {k}]" if is_adf else f"[{k}, inf)")
@@ -183,17 +186,17 @@ def log_of_events(
 
 
 class Event(NamedTuple):
-    """Event of a log that is read."""
+    """Event that is read from a file."""
 
     action: int
     reward: float
     propensity: float
-    features: list[dict[str, float]]  # of the event, or of each action
-    n_actions: int  # 0 if the event does not say
+    features: list[dict[str, float]]  # features of the event (one dict), or of each action
+    n_actions: int  # 0 if the number of actions does not follow from the event
 
 
 def _blocks(text: str, is_adf: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line, and the lines, of each event."""
+    """Yield for each event the number of its first line, and its lines."""
     block: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], start=1):
         if line.strip():
@@ -212,7 +215,7 @@ def _read_event(number: int, lines: list[str], columns: dict[str, int], is_adf: 
         where = f"line {number + shift}"
         label, bar, rest = line.partition("|")
         if not bar:
-            raise InputError(f"{where} has no features: action:cost:probability | name:value ...")
+            raise InputError(f"{where} has no features; the format is action:cost:probability | name:value ...")
         found = _read_features(where, rest, columns)
         if is_adf and label.split()[:1] == ["shared"]:
             shared = found
@@ -238,7 +241,7 @@ def _read_event(number: int, lines: list[str], columns: dict[str, int], is_adf: 
 
 
 def _read_features(where: str, text: str, columns: dict[str, int]) -> dict[str, float]:
-    """Return the features after the first bar by name; new names become further columns."""
+    """Return the features after the first bar of a line as a dict; new names are added to `columns`."""
     found: dict[str, float] = {}
     for part in text.split("|"):
         words = part.split()
@@ -259,7 +262,7 @@ def _read_features(where: str, text: str, columns: dict[str, int]) -> dict[str, 
 
 
 def check_count(where: str, columns: Mapping[str, int]) -> None:
-    """Raise an error if a file has too many features."""
+    """Raise InputError if a file has too many features."""
     if len(columns) > _MOST_FEATURES:
         raise InputError(f"{where}: more than {_MOST_FEATURES:,} features; text that is hashed cannot be a context")
 

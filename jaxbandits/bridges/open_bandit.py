@@ -1,8 +1,9 @@
 """Logs of the Open Bandit Dataset (Saito, Aihara, Matsutani & Narita, NeurIPS 2021), from its csv files.
 
-A folder `random/men` (policy, campaign) has the files `men.csv` and `item_context.csv`. A row of the first is an item
-that was shown: `timestamp`, `item_id`, `position` (1 left, 2 centre, 3 right), `click`, `propensity_score`, hashed
-`user_feature_0`, ..., and `user-item_affinity_0`, ..., a score for each item.
+A folder such as `random/men` (policy and campaign) has the files `men.csv` and `item_context.csv`. Each row of
+`men.csv` is an item that was shown. Its columns are `timestamp`, `item_id`, `position` (1 left, 2 centre, 3 right),
+`click`, `propensity_score`, the hashed categories `user_feature_0`, ..., and `user-item_affinity_0`, ..., a score for
+each item.
 """
 
 import os
@@ -29,21 +30,22 @@ _KINDS = {
 def read_open_bandit(path: str | os.PathLike[str], *, position: int | None = None, affinity: bool = False) -> Log:
     """Read the log of one position of a campaign.
 
-    Three items are shown at once, in positions 0, 1 and 2: one slate, whose clicks depend on the position. A log of a
-    bandit has the events of one position, in the order of time.
+    Three items are shown together, in the positions 0, 1 and 2, and clicks depend on the position. The log of a bandit
+    therefore has the events of one position, in the order of time.
 
     Args:
       path: folder of a campaign, such as `obd/random/men`, or its csv file.
-      position: 0 (left), 1 (centre) or 2 (right).
-      affinity: append the affinity of the user to each item to the context.
+      position: 0 (left), 1 (centre) or 2 (right); required.
+      affinity: True to append the affinities of the user to all items to the context.
 
     Returns:
-      Actions are the items `0`, ..., K - 1 of `item_context.csv`, or of the affinities where this file is missing. The
-      context `[n, p]` is a one-hot encoding of each user feature without its first category in sorted order, as in obp;
-      categories are those of all positions. Rewards are the clicks.
+      A log whose actions are the items 0, ..., K - 1. K is the number of rows of `item_context.csv`, or the number of
+      affinity columns if this file is missing. The context `[n, p]` is a one-hot encoding of the user features without
+      the first category of each in sorted order, as in obp; the categories are those that occur in any position.
+      Rewards are the clicks.
 
     Raises:
-      InputError: without `position`; for missing files and columns, and for cells with other values, by their line.
+      InputError: if `position` is None, for missing files and columns, and for invalid cells, whose line is named.
     """
     file = TextFile(_find_csv(path), header=True)
     users = [name for name in file.names if name.startswith("user_feature_")]
@@ -60,7 +62,9 @@ def read_open_bandit(path: str | os.PathLike[str], *, position: int | None = Non
     file.require(frame, "propensity_score", (propensity > 0.0) & (propensity <= 1.0), message)
     if position is None:
         places = ", ".join(f"{i} ({place})" for i, place in enumerate(_POSITIONS))
-        raise InputError(f"{file.path} is a log of slates with the positions {places}: choose one, position=0")
+        raise InputError(
+            f"{file.path} is a log of slates with the positions {places}: choose a position, such as position=0"
+        )
     chosen = ranges.integer("position", position, "[0, 2]") + 1
     categories = {name: frame[name].unique().sort().to_list()[1:] for name in users}
     events = frame.filter(pl.col("position") == chosen).sort("timestamp", maintain_order=True)
@@ -81,7 +85,7 @@ def read_open_bandit(path: str | os.PathLike[str], *, position: int | None = Non
 
 
 def _find_csv(path: str | os.PathLike[str]) -> Path:
-    """Return the csv file of a campaign."""
+    """Return the path of the csv file of a campaign."""
     folder = Path(path)
     if not folder.is_dir():
         return folder
@@ -97,7 +101,7 @@ def _count_items(path: str | os.PathLike[str], n_affinities: int) -> int:
     """Return K, the number of items of a campaign.
 
     Raises:
-      InputError: if neither the file of the items nor a column of an affinity says so.
+      InputError: if both the file of the items and the affinity columns are missing.
     """
     items = Path(path).parent / _ITEMS
     if items.exists():

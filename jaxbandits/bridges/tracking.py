@@ -1,6 +1,7 @@
-"""Results in Weights & Biases, MLflow or TensorBoard: curves of means with intervals, and the specification of the run.
+"""Export of results to Weights & Biases, MLflow or TensorBoard: mean curves with intervals, and the specification.
 
-One run of a tracker contains a whole comparison, averaged over seeds: a run per seed would make thousands of runs.
+One run of a tracker contains a whole comparison, averaged over seeds, since one run per seed would give thousands of
+runs.
 """
 
 import json
@@ -14,32 +15,32 @@ from jaxbandits.analysis import intervals
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results.result import Result
 
-_LONGEST = 5000  # characters of a text: MLflow allows 6000
-_NOT_IN_NAMES = re.compile(r"[^\w\-./]")  # MLflow and TensorBoard allow these
+_LONGEST = 5000  # largest number of characters of a text; MLflow allows 6000
+_NOT_IN_NAMES = re.compile(r"[^\w\-./]")  # characters that MLflow or TensorBoard does not allow in names
 
 
 def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, level: float = 0.95) -> None:
     """Log the curves and the specification of a result.
 
-    Curves are named `label/metric`, with `/low` and `/high` for the ends of the t-interval, at every record point; a
-    swept label is named with its point, as `oful_ridge-0.1/regret`, and the entry of a vector as `risk_group-2`. Failed
-    trials are left out.
+    The mean of a metric over seeds is logged as `label/metric` at every record point, and the ends of its t-interval as
+    `label/metric/low` and `label/metric/high`. A sweep point is part of the name, as in `oful_ridge-0.1/regret`, and so
+    is the index of a vector entry, as in `risk_group-2`. Failed trials are omitted.
 
     Args:
-      result: of `simulate`, `compare`, `sweep`, `play` or a sweep's `load`.
-      run: of Weights & Biases (`wandb.init()`), the module `mlflow` within a run, or a `SummaryWriter` of TensorBoard;
-        or any object with one of the methods `log_metrics`, `add_scalar` and `log` of these.
-      metrics: which; all by default.
-      level: coverage of the intervals.
+      result: result of `simulate`, `compare`, `sweep`, `play` or of `load` of a sweep.
+      run: a run of Weights & Biases (`wandb.init()`), the module `mlflow` within a run, or a TensorBoard
+        `SummaryWriter`; or any object with the method `log_metrics`, `add_scalar` or `log` of one of these.
+      metrics: names of the metrics to log; None: all metrics.
+      level: confidence level of the intervals.
 
     Raises:
-      InputError: for another object, or an unknown metric.
+      InputError: if `run` has none of these methods, or if a metric is unknown.
     """
     level = intervals.checked_level(level)
     for metric in metrics or ():
         result.labels_with_metric(metric)
     rows = _rows(result, metrics, level)
-    if callable(getattr(run, "log_metrics", None)):  # MLflow; before `log`, which others have besides
+    if callable(getattr(run, "log_metrics", None)):  # MLflow; first, as some trackers also have `log`
         run.log_params(_facts(result))
         for t in sorted(rows):
             run.log_metrics(rows[t], step=t)
@@ -48,7 +49,7 @@ def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, le
         for t in sorted(rows):
             for name, value in rows[t].items():
                 run.add_scalar(name, value, t)
-    elif callable(getattr(run, "log", None)):  # Weights & Biases: steps must increase
+    elif callable(getattr(run, "log", None)):  # Weights & Biases, whose steps must increase
         if hasattr(run, "config"):
             run.config.update(_facts(result), allow_val_change=True)
         for t in sorted(rows):
@@ -61,7 +62,7 @@ def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, le
 
 
 def _rows(result: Result, metrics: Sequence[str] | None, level: float) -> dict[int, dict[str, float]]:
-    """Return the finite values of all curves: round to name to value."""
+    """Return the finite values of all curves, as a dict from rounds to dicts from names to values."""
     rows: dict[int, dict[str, float]] = {}
     for name, rounds, values in _curves(result, metrics, level):
         for t, value in zip(rounds.tolist(), values.tolist(), strict=True):
@@ -73,7 +74,7 @@ def _rows(result: Result, metrics: Sequence[str] | None, level: float) -> dict[i
 def _curves(
     result: Result, metrics: Sequence[str] | None, level: float
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield name, rounds and values of every curve."""
+    """Yield the name, the rounds and the values of every curve."""
     for label, trials in result.items():
         for metric in trials.metrics if metrics is None else [name for name in metrics if name in trials.values]:
             usable = trials.usable(metric)
@@ -86,12 +87,12 @@ def _curves(
 
 
 def _name(name: str, fields: dict[str, Any]) -> str:
-    """Return a name with values of fields, of characters that all trackers allow."""
+    """Return a name that includes the values of fields; characters that a tracker does not allow become `_`."""
     return _NOT_IN_NAMES.sub("_", " ".join([name, *(f"{field}-{value}" for field, value in fields.items())]))
 
 
 def _facts(result: Result) -> dict[str, Any]:
-    """Return the specification of the run, as numbers and text by name."""
+    """Return the specification of the run as a dict from names to numbers and text."""
     facts: dict[str, Any] = {"base_seed": result.info.get("base_seed", 0)}
     facts |= {f"version {name}": version for name, version in result.info.get("versions", {}).items()}
     for label, trials in result.items():

@@ -1,4 +1,4 @@
-"""Hyperparameters by a tuner with an ask-and-tell interface: the studies of Optuna."""
+"""Hyperparameter tuning by a tuner with an ask-and-tell interface, such as an Optuna study."""
 
 from collections.abc import Callable
 from typing import Any, Unpack
@@ -24,37 +24,40 @@ def tune(  # noqa: PLR0913
     metric: str | None = None,
     **settings: Unpack[Settings],
 ) -> list[StudyPoint]:
-    """Play the points that a study proposes: a batch of points is one call of `simulate`, all on the same seeds.
+    """Evaluate the points that a study proposes; each batch of points is one call of `simulate` on the same seeds.
 
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(constant_liar=True))
         tune(OFUL(dim=2), problem, 1000, 64, study=study,
              suggest=lambda trial: {"beta_scale": trial.suggest_float("beta_scale", 1e-3, 1.0, log=True)})
 
-    The study receives the mean of the metric at the horizon, and as user attributes of the trial `standard_error` and
-    `seeds`. Points share their seeds, so the differences of means are more exact than the standard errors say. The best
-    point is chosen on these seeds: evaluate it on others (`first_seed=`).
+    The study receives the mean of the metric at the horizon; the user attributes `standard_error` and `seeds` of its
+    trial are set. All points use the same seeds, so that differences between means are more accurate than the standard
+    errors suggest. Since the best point is selected on these seeds, evaluate it on other seeds (`first_seed=`).
 
     Args:
-      algorithm: whose fields are tuned.
-      environment: one environment.
-      horizon: rounds per trial.
-      seeds: trials per point.
-      study: with `ask() -> trial` and `tell(trial, value)`, as `optuna.Study`; its direction is that of the metric.
-      suggest: function from a trial of the study to a point, field to value.
-      n_points: points of a batch.
+      algorithm: algorithm whose fields are tuned.
+      environment: a single environment.
+      horizon: number of rounds per trial.
+      seeds: number of trials per point.
+      study: object with `ask() -> trial` and `tell(trial, value)`, such as an `optuna.Study`; its direction must be
+        that of the metric.
+      suggest: function that maps a trial of the study to a point, a dict from fields to values.
+      n_points: number of points per batch.
       n_batches: number of batches.
-      metric: a scalar metric; None: the first of the environment.
-      **settings: see `Options`.
+      metric: name of a scalar metric; None: the first metric of the environment.
+      **settings: further options, see `Options`.
 
     Returns:
-      All points in the order in which they were asked for, with mean and standard error.
+      All points in the order in which the study proposed them, with mean and standard error.
 
     Raises:
-      InputError: for another study, and as `simulate`; for a metric that is a vector.
+      InputError: if the study has no `ask` and `tell`, if the metric is a vector, and for the reasons of `simulate`.
     """
     label = type(algorithm).__name__
     if "checkpoint" in settings:
-        raise InputError("tune has no checkpoint: a study with a storage keeps the points, and the same call goes on")
+        raise InputError(
+            "tune has no checkpoint: give the study a storage, which stores the points, and repeat the call to resume"
+        )
 
     def play(points: list[Point]) -> np.ndarray:
         grid: Any = Grid(algorithm, points)

@@ -1,4 +1,4 @@
-"""Bandits from data: logs, tables of rewards or labels, recorded traces."""
+"""Bandits from data: logs of decisions, tables of rewards or labels, and recorded traces of rewards."""
 
 from jaxbandits.data.evaluation import evaluate as evaluate
 from jaxbandits.data.off_policy import PolicyValue as PolicyValue

@@ -1,4 +1,4 @@
-"""Off-policy evaluation: estimates of the mean reward of a policy or learner from a log of another policy."""
+"""Off-policy evaluation: estimation of the mean reward of a policy or learner from the log of another policy."""
 
 import dataclasses
 import warnings
@@ -21,9 +21,11 @@ from jaxbandits.environments.data.logs import Log
 from jaxbandits.simulation import Meter, simulate
 from jaxbandits.types import Algorithm
 
-_RETURNED = {"policy": "probabilities", "model": "rewards"}  # of functions
-_ENOUGH_REWARDS = 20  # number of events with another reward than the most common one from which this holds
-_ENOUGH = 50  # effective sample size from which bootstrap intervals have the stated coverage
+_RETURNED = {"policy": "probabilities", "model": "rewards"}  # what such a function must return
+# Bootstrap intervals have the stated coverage from this effective sample size on, if at least this many events have a
+# reward other than the most common reward.
+_ENOUGH_REWARDS = 20
+_ENOUGH = 50
 
 
 def evaluate(  # noqa: PLR0913
@@ -43,48 +45,54 @@ def evaluate(  # noqa: PLR0913
 ) -> PolicyValues:
     """Estimate the mean reward of a policy, or of a learner, from a log: `evaluate(log, policy)`.
 
-    Coverage of the intervals (tests/data/test_off_policy_promise.py): "bootstrap" (the hull of Student's and
-    the bootstrap-t interval) covers the mean reward of the policy with a probability of at least `level` - 0.03 if the
-    effective sample size is at least 50, at least 20 events of positive weight have another reward than the most common
-    one, and no warning is given; "bernstein" (empirical Bernstein) with at least
-    `level`, for any number of events and any law, if `max_weight` and `reward_range` are true bounds; "student" only in
-    the limit of many events. Intervals of clipped IPS and switch-DR do not include their bias.
+    Coverage of the intervals (tests/data/test_off_policy_promise.py):
 
-    A learner is replayed on the log in its order (`LoggedReplay`), and its row is the mean reward of the rounds that
-    counted. Its Student interval covers the mean reward of the path that the learner took on this log. The learner's
-    average over logs may lie far outside, because it takes another path on another log.
+    * "bootstrap", the hull of Student's interval and the bootstrap-t interval, covers the mean reward of the policy
+      with a probability of at least `level` - 0.03, if the effective sample size is at least 50, at least 20 events of
+      positive weight have a reward other than the most common reward, and no warning is given.
+    * "bernstein", the empirical Bernstein interval, has a coverage of at least `level` for any number of events and any
+      distribution, if `max_weight` and `reward_range` are true bounds.
+    * "student" has the coverage `level` only in the limit of many events.
 
-    Warns if the effective sample size is below 50, rewards hardly vary, importance weights do not average 1, or the
-    policy plays actions that are not in the log.
+    The intervals of clipped IPS and switch-DR do not include the bias of these estimates.
+
+    A learner is replayed on the log in the order of the events (`LoggedReplay`), and the estimate is the mean reward of
+    the rounds that counted. Its Student interval is for the mean reward along the path that the learner took on this
+    log. The learner's expected reward over random logs may lie far outside this interval, because it takes a different
+    path on each log.
+
+    A warning is issued if the effective sample size is below 50, if rewards hardly vary, if the mean of the importance
+    weights is far from 1, or if the policy plays actions that are not in the log.
 
     Args:
-      log: a `Log` with propensities. Or `[n]` actions, followed by their rewards `[n]`, propensities `[n]` and the
-        policy; names are then numbered by `actions`.
-      reward: with arrays, `[n]` rewards. With a `Log` this position is the policy.
-      propensity: with arrays, `[n]` probability in (0, 1] with which each action was played.
-      policy: `[n, K]` or `[n, K, 1]` probabilities of the actions in each event, `[K]` in all of them; a data frame
-        whose columns, or a pandas Series whose index, are the names of the actions; a function from the contexts of the
-        log to one of these; or a learner. Rows for events are in the order of the original frame, even if the log has a
-        `time`.
-      actions: with arrays, the names of all actions in the order of the columns of the policy.
-      model: predicted rewards in the same forms, from data other than the log or by cross-fitting; adds the rows of DR
-        and switch-DR.
+      log: a `Log` with propensities; or `[n]` actions, followed by their rewards `[n]`, propensities `[n]` and the
+        policy. In the second case `actions` gives the order of the actions.
+      reward: `[n]` rewards, if `log` is an array; the policy, if `log` is a `Log`.
+      propensity: `[n]` probability in (0, 1] with which each action was played, if `log` is an array.
+      policy: probabilities of the actions, `[n, K]` or `[n, K, 1]` for each event or `[K]` for all events; a data frame
+        whose columns, or a pandas Series whose index, are the names of the actions; a function that maps the contexts
+        of the log to any of these; or a learner. Rows for events are in the order of the original frame, even if the
+        log has a `time`.
+      actions: names of all actions in the order of the columns of the policy, if `log` is an array.
+      model: predicted rewards in the same forms as the policy, fitted to other data than the log or by cross-fitting;
+        if given, the table has rows for DR and switch-DR.
       level: level of the intervals, in (0, 1).
-      interval: "bootstrap", "bernstein" or "student"; None: "bootstrap". Only for policies, like `model`, `largest`,
-        `reward_range` and `max_weight`.
-      largest: M of clipped IPS and switch-DR; None: sqrt(n).
-      reward_range: smallest and largest possible reward, for "bernstein"; None: those of the log.
-      max_weight: bound on the weights, for "bernstein"; None: the maximum over actions of the largest probability under
-        the policy divided by the smallest propensity in the log, which is not a bound if a smaller propensity is
-        possible.
-      seeds: number of trials of a learner.
+      interval: "bootstrap", "bernstein" or "student"; None: "bootstrap". Like `model`, `largest`, `reward_range` and
+        `max_weight`, it cannot be given for a learner.
+      largest: M, the largest weight in clipped IPS and switch-DR; None: sqrt(n).
+      reward_range: smallest and largest possible reward, for "bernstein"; None: the smallest and largest reward in the
+        log.
+      max_weight: upper bound on the weights, for "bernstein"; None: the maximum over actions of the largest probability
+        under the policy divided by the smallest propensity in the log, which is not a true bound if smaller
+        propensities are possible.
+      seeds: number of trials for which a learner is replayed.
 
     Returns:
-      A table with a row for each method, and `plot()`.
+      A table with a row for each method; its method `plot()` draws the intervals.
 
     Raises:
-      InputError: if shapes do not match, a number is not finite, probabilities are invalid, or the policy is an array
-        although the order of the log's actions was not given.
+      InputError: if shapes do not match, a number is not finite, probabilities are invalid, or if the policy is an
+        array but the order of the log's actions is not known.
     """
     level = intervals.checked_level(level)
     if isinstance(log, Log):
@@ -106,7 +114,7 @@ def evaluate(  # noqa: PLR0913
         }
         given = [name for name, value in of_policies.items() if value is not None]
         if given:
-            raise InputError(f"{', '.join(given)}: for policies only, a learner is replayed without")
+            raise InputError(f"{', '.join(given)} can be given for policies only, but a learner is replayed on the log")
         return _evaluate_learner(log, cast(Algorithm, policy), level, ranges.integer("seeds", seeds))
     interval = "bootstrap" if interval is None else interval
     if log.propensity is None:
@@ -135,7 +143,7 @@ def evaluate(  # noqa: PLR0913
 def _log_of_arrays(
     action: ArrayLike, reward: object, propensity: ArrayLike | None, policy: object, actions: Sequence[Any] | None
 ) -> Log:
-    """Build a log whose actions are the columns of the policy."""
+    """Return a log of arrays, whose actions are in the order of the columns of the policy."""
     names: Any = actions
     if names is None and not callable(policy):
         names = Columns(policy).names if _is_frame(policy) else _columns_of(policy)
@@ -159,7 +167,7 @@ def _log_of_arrays(
 def _columns_of(policy: object) -> int | None:
     try:
         shape = np.asarray(policy).shape
-    except Exception:  # ragged: `_per_action` raises the error
+    except Exception:  # the rows have different lengths: `_per_action` raises the error
         return None
     return shape[1] if len(shape) > 1 else shape[0] if shape else None
 
@@ -169,7 +177,7 @@ def _is_frame(value: object) -> bool:
 
 
 def _probabilities(log: Log, policy: object) -> tuple[Log, np.ndarray]:
-    """Return probabilities `[n, K]`, and the log with its actions in the order of their columns."""
+    """Return the log, with its actions in the order of the columns of the policy, and the probabilities `[n, K]`."""
     policy, order = _call("policy", policy, log)
     policy = _frame_of_series(policy)
     if _is_frame(policy) and log.is_sorted_text:
@@ -189,13 +197,13 @@ def _probabilities(log: Log, policy: object) -> tuple[Log, np.ndarray]:
 
 
 def _call(name: str, value: object, log: Log) -> tuple[object, np.ndarray | None]:
-    """Evaluate a function of the contexts (other values are returned unchanged), and return the rows of its events."""
+    """Call a function with the contexts; return its value (or another value unchanged), and the order of its rows."""
     if not callable(value) or _is_frame(value):
         return value, log.order
     if log.context is None:
         raise InputError(f"a {name} that is a function needs a log with context")
     try:
-        return value(log.context), None  # the contexts are in the order of the log
+        return value(log.context), None  # the rows are in the order of the log
     except Exception as error:  # the function is the user's
         raise InputError(
             f"the {name} is called once with the contexts of all events, an array [n, p], and must return [n, K] "
@@ -204,7 +212,7 @@ def _call(name: str, value: object, log: Log) -> tuple[object, np.ndarray | None
 
 
 def _per_action(name: str, value: object, order: np.ndarray | None, log: Log) -> np.ndarray:
-    """Return numbers `[n, K]`, the columns in the order of the actions, the rows in that of the log."""
+    """Return an array `[n, K]` with columns in the order of the actions and rows in the order of the log's events."""
     n, k = len(log), log.n_actions
     value = _frame_of_series(value)
     _check_index(name, value, n)
@@ -237,7 +245,7 @@ def _per_action(name: str, value: object, order: np.ndarray | None, log: Log) ->
 
 
 def _check_index(name: str, value: object, n_events: int) -> None:
-    """Refuse a pandas object whose index is not 0, 1, 2, ..., since rows are matched to events by position."""
+    """Raise InputError if the index of a pandas object is not 0, 1, ..., as rows are matched to events by position."""
     parts: Iterable[Any] = value.values() if isinstance(value, Mapping) else [value]
     for part in parts:
         if hasattr(part, "iloc") and len(part) == n_events > 1 and not _has_default_index(part.index):
@@ -248,7 +256,7 @@ def _check_index(name: str, value: object, n_events: int) -> None:
 
 
 def _frame_of_series(value: object) -> object:
-    """Return a pandas Series whose index holds names as a frame of one row, anything else as it is."""
+    """Convert a pandas Series that is indexed by names to a frame with one row; return other values unchanged."""
     series: Any = value
     if not hasattr(series, "iloc") or np.ndim(series) != 1 or _has_default_index(series.index):
         return value
@@ -258,14 +266,14 @@ def _frame_of_series(value: object) -> object:
 
 
 def _has_default_index(index: Sequence[Any]) -> bool:
-    """Return whether the index of a pandas object is 0, 1, 2, ..."""
+    """Return True if the index of a pandas object is 0, 1, 2, ..."""
     return np.array_equal(np.asarray(index), np.arange(len(index)))
 
 
 def _bounds(
     log: Log, policy: np.ndarray, interval: str, reward_range: tuple[float, float] | None, max_weight: float | None
 ) -> Bounds:
-    """Return the given bounds, or those of the log."""
+    """Return the given bounds, or bounds that are computed from the log and the policy."""
     if reward_range is None:
         low, high = float(log.reward.min()), float(log.reward.max())
         if low == high and interval == "bernstein":
@@ -287,14 +295,14 @@ def _bounds(
 
 
 def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
-    """Warn of problems that make estimates unreliable, one line each."""
+    """Issue a warning for each problem that makes the estimates unreliable."""
     never = np.flatnonzero((log.counts == 0) & (policy.max(axis=0) > 0.0))
     if len(never):
         share = policy[:, never].sum(axis=1).mean()
         names = shorten([log.actions[k] for k in never])
         warnings.warn(
             f"evaluate: {share:.2%} of what the policy plays are actions that the log never shows ({names}): their "
-            "rewards are unknown, and IPS takes them for 0",
+            "rewards are unknown, and IPS counts them as 0",
             stacklevel=3,
         )
     wrong = off_policy.describe_weights(weight)
@@ -310,7 +318,7 @@ def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
 
 
 def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
-    """Warn if a log has too few rare rewards, since resampling cannot produce values that are not in the log."""
+    """Warn if too few rewards differ from the most common reward, so that bootstrap intervals may be too short."""
     values, counts = np.unique(reward, return_counts=True)
     others = len(reward) - counts.max()
     flat = [row.method for row in found if row.low == row.high]
@@ -330,7 +338,7 @@ def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
 
 
 def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) -> PolicyValues:
-    """Replay a learner: the mean reward of the rounds that counted, over trials."""
+    """Replay a learner, and return the mean reward of the rounds that counted, averaged over trials."""
     replay = LoggedReplay.from_log(log, as_context=getattr(learner, "reads_context", False))
     is_logged = jnp.asarray(log.counts > 0, float)
     square: Callable[[Any], Any] = lambda r: r.outcome.reward**2  # noqa: E731
@@ -353,8 +361,8 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
     count, mean = count[good], total[good] / count[good]
     spread = np.sqrt(np.maximum(squares[good] / count - mean**2, 0.0) * count / (count - 1))
     quantiles = [intervals.student_quantile(int(n) - 1, 0.5 + level / 2.0) for n in count]
-    # A mean of estimates from the same log is at least as accurate as each of them.
+    # The mean of estimates from the same log is at least as accurate as a single estimate.
     half = float(np.mean(quantiles * spread / np.sqrt(count)))
     value = float(mean.mean())
     row = PolicyValue(off_policy.REPLAY, value, value - half, value + half, float(count.mean()), np.nan, support)
-    return PolicyValues([row], level, "student, of the path on this log", off_policy.describe_actions(log))
+    return PolicyValues([row], level, "student, for the path on this log", off_policy.describe_actions(log))

@@ -1,4 +1,4 @@
-"""Off-policy estimates from arrays: the mean reward of a policy, from a log of another one with propensities.
+"""Off-policy estimators of the mean reward of a policy, from the log of another policy with known propensities.
 
     w_i        = pi(a_i | x_i) / p_i                                    importance weight of event i
     IPS        = mean(w r)                                              Horvitz & Thompson, 1952; unbiased
@@ -7,10 +7,10 @@
     DR         = mean(sum_k pi(k | x) q(x, k) + w (r - q(x, a)))        Dudik, Langford & Li, ICML 2011; unbiased
     switch-DR  = mean(sum_k pi(k | x) q(x, k) + w (r - q(x, a)) 1{w <= M})        Wang, Agarwal & Dudik, ICML 2017
 
-p_i is the probability with which the logging policy played the action of event i, and q a model of rewards. IPS and DR
-are unbiased if the propensities are true, and positive wherever pi is; the better q is, the less variance DR has.
-Clipped IPS cuts large weights at M, and switch-DR uses only the model for them. This reduces the variance and adds a
-bias, which their intervals do not include.
+p_i is the probability with which the logging policy played the action of event i, and q is a model of the rewards. IPS
+and DR are unbiased if the propensities are correct, and positive for every action that pi plays; the more accurate q
+is, the smaller is the variance of DR. Clipped IPS reduces weights above M to M, and switch-DR uses only the model for
+events with such weights. This reduces the variance but adds a bias, which the intervals do not include.
 """
 
 import warnings
@@ -30,7 +30,7 @@ from jaxbandits.environments.data.logs import Log
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-REPLAY = "replay"  # the method of learners
+REPLAY = "replay"  # method of the estimate for a learner
 _COLUMNS = ("method", "mean reward", "interval", "ESS", "largest weight", "support")
 
 
@@ -38,14 +38,14 @@ class PolicyValue(NamedTuple):
     """Estimate of the mean reward of a policy.
 
     Attributes:
-      method: "IPS", "clipped IPS", "SNIPS", "DR", "switch-DR", or "replay" of a learner.
-      value: the estimate.
-      low: lower end of its interval; of a replay, an interval for the path that the learner took on this log.
-      high: upper end of its interval.
-      ess: effective sample size, (sum w)^2 / sum w^2, the number of events of equal weight whose mean would be as
+      method: "IPS", "clipped IPS", "SNIPS", "DR", "switch-DR", or "replay" for a learner.
+      value: estimate of the mean reward.
+      low: lower end of the interval; for a replay, the interval is for the path that the learner took on this log.
+      high: upper end of the interval.
+      ess: effective sample size, (sum w)^2 / sum w^2: the number of events of equal weight whose mean would be equally
         accurate. For a replay, the mean number of rounds that counted, which the table omits.
-      largest_weight: max w; NaN for a replay.
-      support: share of the policy's plays whose actions occur in the log.
+      largest_weight: largest importance weight; NaN for a replay.
+      support: fraction of the policy's plays whose actions occur in the log.
     """
 
     method: str
@@ -58,7 +58,7 @@ class PolicyValue(NamedTuple):
 
     @property
     def effective_events(self) -> float:
-        """Return `ess` for its deprecated name."""
+        """Return `ess`, under its deprecated name."""
         warnings.warn("effective_events is renamed: use ess", DeprecationWarning, stacklevel=2)
         return self.ess
 
@@ -67,20 +67,20 @@ class PolicyValues(ResultTable[PolicyValue]):
     """Estimates of a policy by several methods, which print as a table."""
 
     def __init__(self, rows: list[PolicyValue], level: float, interval: str, actions: str = ""):
-        """Make a table of rows.
+        """Create a table of estimates.
 
         Args:
           rows: the estimates.
           level: level of their intervals.
-          interval: kind of interval, such as "bootstrap", "bernstein" or "student".
-          actions: number, order and names of the actions, printed below.
+          interval: kind of the intervals, such as "bootstrap", "bernstein" or "student".
+          actions: text with the number, order and names of the actions, which is printed below the table.
         """
         self.actions = actions
         header = [f"{100 * level:g} % {interval}" if name == "interval" else name for name in _COLUMNS]
         super().__init__(rows, header, _cells)
 
     def __repr__(self) -> str:
-        """Return the table, and the actions in their order."""
+        """Return the table as text, followed by the actions in their order."""
         return super().__repr__() + (f"\n{self.actions}" if self.actions else "")
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
@@ -103,11 +103,11 @@ class PolicyValues(ResultTable[PolicyValue]):
 
 
 class Bounds(NamedTuple):
-    """Bounds for empirical-Bernstein intervals."""
+    """Bounds for empirical Bernstein intervals."""
 
-    weight: float  # largest possible weight in any context; inf: unknown
-    low: float  # no reward is smaller
-    high: float  # no reward is larger
+    weight: float  # upper bound on the weights in any context; inf: unknown
+    low: float  # lower bound on rewards
+    high: float  # upper bound on rewards
 
 
 def estimate_values(
@@ -123,13 +123,13 @@ def estimate_values(
     """Estimate the mean reward of a policy.
 
     Args:
-      log: of n events, with propensities.
-      policy: `[n, K]` probabilities of the policy.
-      model: `[n, K]` predicted rewards; None: without DR and switch-DR.
+      log: log of n events, with propensities.
+      policy: `[n, K]` probabilities of the actions under the policy.
+      model: `[n, K]` predicted rewards; None: DR and switch-DR are omitted.
       level: level of the intervals.
       interval: "bootstrap", "bernstein" or "student".
-      largest: M.
-      bounds: bounds of weights and rewards.
+      largest: M, the largest weight in clipped IPS and switch-DR.
+      bounds: bounds on weights and rewards.
 
     Raises:
       InputError: for an unknown interval.
@@ -168,18 +168,18 @@ def estimate_values(
 
 
 def describe_actions(log: Log) -> str:
-    """Return the actions in their order, as tables print them; "" where their names are the numbers from 0."""
+    """Return the actions in their order, as tables print them; "" if their names are the numbers 0, ..., K - 1."""
     return describe_names("actions", log.actions) if names_of_arms(log.actions) else ""
 
 
 def _inside(row: PolicyValue, bounds: Bounds) -> PolicyValue:
-    """Intersect an interval with the range of possible rewards."""
+    """Return an estimate whose interval is intersected with the range of possible rewards."""
     low, high = max(row.low, bounds.low), min(row.high, bounds.high)
     return row._replace(low=min(low, bounds.high), high=max(high, bounds.low))
 
 
 def _student(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds: Bounds, level: float) -> Estimate:
-    """Estimate the mean of terms, or their sum over that of weights, with Student's interval (linearised)."""
+    """Estimate the mean of terms, or the ratio sum(terms) / sum(weights), with a (linearised) Student interval."""
     del spread, bounds
     if weight is None:
         return intervals.t_interval(terms, level=level)
@@ -188,7 +188,7 @@ def _student(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds
 
 
 def _bootstrap(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds: Bounds, level: float) -> Estimate:
-    """Estimate the same with the hull of Student's and the bootstrap-t interval."""
+    """Estimate the same quantity as `_student`, with the hull of Student's and the bootstrap-t interval."""
     del spread, bounds
     if weight is None:
         return intervals.mean_interval(terms, level)
@@ -202,13 +202,13 @@ def _bootstrap(terms: np.ndarray, weight: np.ndarray | None, spread: float, boun
 
 
 def _bernstein(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds: Bounds, level: float) -> Estimate:
-    """Estimate the same with an empirical-Bernstein interval (Maurer & Pontil, COLT 2009, Theorem 4), both sides.
+    """Estimate the same with a two-sided empirical Bernstein interval (Maurer & Pontil, COLT 2009, Theorem 4).
 
         |mean - E| <= sqrt(2 V ln(4 / delta) / n) + 7 b ln(4 / delta) / (3 (n - 1))
 
-    with the sample variance V and terms in an interval of length b: weights times rewards (or residuals) between their
-    bounds, plus a prediction of length `spread`. For a ratio, the interval contains all x for which the interval of the
-    mean of w (r - x) contains 0.
+    V is the sample variance, and all terms lie in an interval of length b. A term is a weight times a reward (or
+    residual) within its bounds, plus a prediction whose range has the length `spread`. For a ratio, the interval
+    consists of all x for which the interval for the mean of w (r - x) contains 0.
     """
     n = len(terms)
     low, high = min(bounds.low, 0.0), max(bounds.high, 0.0)
@@ -218,7 +218,7 @@ def _bernstein(terms: np.ndarray, weight: np.ndarray | None, spread: float, boun
         half = np.sqrt(2.0 * terms.var(ddof=1) * logarithm / n) + 7.0 * length * logarithm / (3.0 * (n - 1))
         return Estimate(*map(np.asarray, (terms.mean(), terms.mean() - half, terms.mean() + half)), n=n)
     ratio = terms.sum() / weight.sum()
-    length = bounds.weight * (bounds.high - bounds.low)  # w (r - x) for x between the bounds
+    length = bounds.weight * (bounds.high - bounds.low)  # length of the range of w (r - x) for x between the bounds
     grid = np.linspace(bounds.low, bounds.high, 2001)
     centre = terms.mean() - grid * weight.mean()
     covariance = np.cov(terms, weight)
@@ -244,7 +244,7 @@ def _cells(row: PolicyValue) -> list[str]:
 
 
 def describe_weights(weight: np.ndarray) -> str | None:
-    """Return a message if the mean of importance weights, which is 1 in expectation, is implausible, else None."""
+    """Return a message if the mean of the importance weights differs significantly from 1, else None."""
     n, mean = len(weight), weight.mean()
     error = weight.std() / np.sqrt(n)
     if abs(mean - 1.0) <= max(5.0 * error, 0.05):

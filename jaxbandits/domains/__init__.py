@@ -1,4 +1,4 @@
-"""Convex sets."""
+"""Convex sets on which learners play."""
 
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.box import Box

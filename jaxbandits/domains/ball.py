@@ -10,7 +10,7 @@ from jaxbandits.domains.points import Point, Shape
 
 @pytree
 class L2Ball:
-    """`{||x|| <= radius}`, centred at the origin; points of any form."""
+    """`{||x|| <= radius}`, centred at the origin; points may be any pytree of arrays."""
 
     radius: ArrayLike = param(1.0, "(0, inf)", "radius")
 
@@ -34,7 +34,7 @@ class L2Ball:
         return self.radius
 
     def project(self, x: Point) -> Point:
-        """Return the nearest point of the ball (Euclidean)."""
+        """Return the Euclidean projection on the ball."""
         norm = _positive(points.norm(x))
         return points.scale(x, jnp.minimum(1.0, self.radius / points.nan_if_infinite(norm)))
 

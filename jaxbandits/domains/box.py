@@ -12,14 +12,14 @@ from jaxbandits.domains.points import Shape
 
 @pytree
 class Box:
-    """`{x: low <= x <= high}` of vectors or matrices; the bounds are numbers, or arrays of the shape of x.
+    """`{x: low <= x <= high}` for vectors or matrices x; the bounds are numbers or arrays with the shape of x.
 
-    Learners start from the point nearest to the origin; `center` is the middle.
+    Learners start from the point of the box nearest to the origin, whereas `center` is the midpoint of the box.
     """
 
-    dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape of x, on which the diameter depends")
-    low: ArrayLike = param(-1.0, "(-inf, inf)", "least values, less than high: one number, or [d]")
-    high: ArrayLike = param(1.0, "(-inf, inf)", "largest values: one number, or [d]")
+    dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape of x; determines the diameter")
+    low: ArrayLike = param(-1.0, "(-inf, inf)", "lower bounds, less than high: one number, or [d]")
+    high: ArrayLike = param(1.0, "(-inf, inf)", "upper bounds: one number, or [d]")
 
     def check(self) -> None:
         for name, bound in (("low", self.low), ("high", self.high)):
@@ -43,24 +43,24 @@ class Box:
         return self.project(points.zeros(shape))
 
     def center(self, shape: Shape) -> jax.Array:
-        """Return the middle `[d]`."""
+        """Return the midpoint `[d]` of the box."""
         return points.zeros(shape) + self._middle
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
-        """Return half the shortest side."""
+        """Return half the length of the shortest side."""
         return 0.5 * jnp.min(jnp.asarray(self.high) - self.low)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
         return jnp.linalg.norm(points.zeros(shape) + self._furthest)
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]`: low where the direction is positive, high where it is negative, the middle where it is zero."""
+        """Return `[d]`: low for positive entries of the direction, high for negative ones, the midpoint for zeros."""
         del guess
         vertex = jnp.where(direction < 0.0, self.high, self._middle)
         return jnp.where(direction > 0.0, self.low, vertex), None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[d]`, by clipping every coordinate."""
+        """Return the nearest point `[d]` of the box, which clips every coordinate."""
         return jnp.clip(x, self.low, self.high)
 
     def contains(self, x: jax.Array) -> jax.Array:

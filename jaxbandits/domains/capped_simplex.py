@@ -1,4 +1,7 @@
-"""The capped simplex `{0 <= x <= cap, sum x = total}`: for cap = 1 and total = k, means of random k-sets."""
+"""The capped simplex `{0 <= x <= cap, sum x = total}`.
+
+With cap = 1 and total = k it is the convex hull of the indicator vectors of all sets of k coordinates.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +17,9 @@ from jaxbandits.tracing.short_axes import WRITTEN_OUT
 
 @pytree
 class CappedSimplex:
-    """`{x in R^d: 0 <= x <= cap, sum x = total}`, which has no interior points. Learners start from the middle."""
+    """`{x in R^d: 0 <= x <= cap, sum x = total}`, which has no interior points. Learners start from its centre."""
 
-    dim: int = static(range="[1, inf)", doc="d, on which the diameter depends")
+    dim: int = static(range="[1, inf)", doc="number of coordinates d")
     total: ArrayLike = param(1.0, "(0, inf)", "sum of the coordinates, at most d cap")
     cap: ArrayLike = param(1.0, "(0, inf)", "largest value of a coordinate")
 
@@ -28,12 +31,12 @@ class CappedSimplex:
 
     @property
     def diameter(self) -> ArrayLike:
-        """The distance of two vertices whose large coordinates overlap as little as possible."""
+        """The distance between two vertices whose nonzero coordinates overlap as little as possible."""
         vertex = self._vertex(jnp.arange(self.dim))
         return jnp.sqrt(2.0 * jnp.maximum(jnp.sum(vertex * vertex) - jnp.sum(vertex * vertex[::-1]), 0.0))
 
     def zero(self, shape: Shape) -> jax.Array:
-        """Return `[d]`, all coordinates equal."""
+        """Return the centre `[d]`, whose coordinates are all equal."""
         return points.zeros(shape) + self.total / points.size(shape)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
@@ -41,16 +44,17 @@ class CappedSimplex:
         return points.norm(self._vertex(jnp.arange(points.size(shape))))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]`: the cap at the smallest coordinates (the first of equal ones) until the total is used up."""
+        """Return the vertex `[d]` that fills the smallest coordinates up to the cap; ties go to the first of them."""
         del guess
         return self._vertex(_rank(direction)), None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[d]` (Euclidean): `clip(x - s, 0, cap)` for the s that gives the sum.
+        """Return the Euclidean projection `[d]`: `clip(x - s, 0, cap)` for the s with which the sum is `total`.
 
-        For k = ceil(total / cap) and the k-th largest coordinate p, s lies in [p - cap, p]: fewer than k coordinates
-        exceed p, and at least k are p or more. Relative to p, s keeps its precision however large the coordinates are.
-        The sum decreases with s, so that bisection finds which coordinates are clipped, and s follows from these.
+        Let k = ceil(total / cap), and let p be the k-th largest coordinate. Then s lies in [p - cap, p], because fewer
+        than k coordinates exceed p and at least k are at least p. The code computes s - p, which keeps its precision
+        however large the coordinates are. The sum decreases with s, so that bisection finds which coordinates are
+        clipped; s is then the solution of a linear equation.
         """
         total, cap = self.total, self.cap
         k = jnp.clip(jnp.ceil(total / jnp.asarray(cap, x.dtype)), 1, len(x)).astype(int)
@@ -63,13 +67,13 @@ class CappedSimplex:
             above = jnp.sum(jnp.clip(x - middle, 0.0, cap)) > total
             return jnp.where(above, middle, low), jnp.where(above, high, middle)
 
-        high = jnp.zeros_like(x[0])  # of the type of x: the cap may be float64 where x is float32
-        steps = jnp.finfo(x.dtype).nmant  # the corrections of `_clip_to_sum` do the rest
+        high = jnp.zeros_like(x[0])  # has the type of x: the cap may be float64 while x is float32
+        steps = jnp.finfo(x.dtype).nmant  # `_clip_to_sum` corrects the remaining error
         low, high = fori_loop(0, steps, halve, (high - cap, high))
         return _clip_to_sum(x - 0.5 * (low + high), total, cap)
 
     def contains(self, x: jax.Array) -> jax.Array:
-        eps = jnp.finfo(x.dtype).eps * (64 + len(x))  # as for the simplex
+        eps = jnp.finfo(x.dtype).eps * (64 + len(x))  # the tolerance of `Simplex.contains`
         inside = (jnp.min(x) >= -eps * self.cap) & (jnp.max(x) <= self.cap * (1.0 + eps))
         return inside & (jnp.abs(jnp.sum(x) - self.total) <= eps * self.total)
 
@@ -84,7 +88,7 @@ def _kth_largest(values: jax.Array, k: jax.Array) -> jax.Array:
 
 
 def _rank(values: jax.Array) -> jax.Array:
-    """Return `[d]`: for each coordinate, how many are less, or equal and earlier."""
+    """Return `[d]`: for each coordinate, the number of coordinates that are smaller, or equal with a smaller index."""
     if len(values) > WRITTEN_OUT:
         return jnp.argsort(jnp.argsort(values))
     index = jnp.arange(len(values))
@@ -93,10 +97,10 @@ def _rank(values: jax.Array) -> jax.Array:
 
 
 def _clip_to_sum(y: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
-    """Return `clip(y - s, 0, cap)` for the s that gives the sum; 0 is a first guess of s.
+    """Return `clip(y - s, 0, cap)` for the s with which the sum is `total`; the initial guess is s = 0.
 
-    Once it is known which coordinates lie strictly between 0 and the cap, s solves a linear equation. The equation is
-    solved twice: the second time corrects for coordinates that the first moved across 0 or the cap.
+    Given the set of coordinates that lie strictly between 0 and the cap, s solves a linear equation. The equation is
+    solved twice, because the first solution may move coordinates across 0 or the cap.
     """
     for _ in range(2):
         full, free = y >= cap, (y < cap) & (y > 0.0)

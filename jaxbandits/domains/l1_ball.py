@@ -38,13 +38,13 @@ class L1Ball:
         return self.radius
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]` `-radius sign(c_i) e_i` for the first of the largest `|c_i|`, and 0 for a direction of 0."""
+        """Return `-radius sign(c_i) e_i` `[d]` for the first index i of the largest `|c_i|`; 0 for a zero direction."""
         del guess
         unit = indicator(first_axis.argmin(-jnp.abs(direction)), len(direction))
         return -self.radius * jnp.sign(direction) * unit, None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[d]` (Euclidean), by projecting the absolute values on the simplex."""
+        """Return the Euclidean projection `[d]`; outside the ball, the absolute values are projected on the simplex."""
         outside = jnp.sum(jnp.abs(x)) > self.radius
         return points.where(outside, jnp.sign(x) * project_simplex(jnp.abs(x), self.radius), x)
 

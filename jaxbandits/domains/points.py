@@ -1,7 +1,7 @@
 """Points of a convex set: any pytree of arrays, such as a vector `[d]`, a matrix `[m, n]` or the parameters of a model.
 
-Learners that need only inner products, sums and multiples of points are written with these functions, and play points
-of any form. The form is given by a static `Shape`: `d`, `(m, n)` for one array, or a tuple of shapes for several
+Learners that need only inner products, sums and multiples of points use these functions, and so can play points of any
+form. The form is given by a static `Shape`: `d`, `(m, n)` for one array, or a tuple of shapes for several
 arrays, such as `((20, 10), (10,))`.
 
 A matrix gradient with few nonzero entries is given as `Entries`; `add`, `add_scaled`, `scale` and `inner` combine it
@@ -35,7 +35,7 @@ class Entries(NamedTuple):
 
 
 def _sides(shape: Shape) -> tuple[int, ...] | None:
-    """Return the sides of the array if a shape is that of one array, None if it is that of several."""
+    """Return the sides of the array if the shape describes one array, None if it describes several."""
     if isinstance(shape, int):
         return (shape,)
     sides = tuple(side for side in shape if isinstance(side, int))
@@ -51,7 +51,7 @@ def zeros(shape: Shape) -> Point:
 
 
 def zeros_like(x: T) -> T:
-    """Return the origin, in the form of `x`."""
+    """Return the origin, with the tree structure and shapes of `x`."""
     return jax.tree.map(jnp.zeros_like, x)
 
 
@@ -71,10 +71,10 @@ def inner(x: Point, y: Point) -> jax.Array:
 
 
 def norm(x: Point) -> jax.Array:
-    """Euclidean (Frobenius) norm; its gradient at zero is not used anywhere.
+    """Return the Euclidean (Frobenius) norm.
 
-    No square overflows or underflows: where it would, the coordinates are scaled by a power of two first. Otherwise the
-    result is the root of `inner(x, x)`, bit for bit.
+    If a square would overflow or underflow, the coordinates are first scaled by a power of two. Otherwise the result is
+    the square root of `inner(x, x)`, bit for bit.
     """
     square = inner(x, x)
     power = 2.0 ** (3 * jnp.finfo(square.dtype).maxexp // 4)
@@ -83,18 +83,18 @@ def norm(x: Point) -> jax.Array:
     def choose(large: Any, small: Any, usual: Any) -> jax.Array:
         return jnp.where(is_large, large, jnp.where(is_small, small, usual)).astype(square.dtype)
 
-    # All three sums are computed at once: choosing a scale first would end the kernel, and cost more than two further
-    # sums. None may overflow where it is not chosen, because its derivative would be NaN.
+    # All three sums are computed at once: choosing a scale first would end the kernel and cost more than two additional
+    # sums. Sums that are not chosen must not overflow either, because their derivatives would be NaN.
     large, small = scale(x, 1.0 / power), scale(_clip(x, 1.0 / power**0.5), power)
     total = choose(inner(large, large), inner(small, small), square)
-    return jnp.sqrt(total) * choose(power, 1.0 / power, 1.0)  # an exact product, because a division costs ten products
+    return jnp.sqrt(total) * choose(power, 1.0 / power, 1.0)  # exact; a division costs as much as ten products
 
 
 def _clip(x: T, bound: float) -> T:
-    """Return the coordinates clipped to [-bound, bound]."""
+    """Return `x` with its coordinates clipped to [-bound, bound]."""
 
     def clip(a: jax.Array) -> jax.Array:
-        # Of `jnp.clip` jax 0.11.2 makes the norm of a constant zero NaN: XLA multiplies the powers of `norm` first.
+        # With `jnp.clip`, jax 0.11.2 makes the norm of a constant zero NaN, because XLA multiplies the powers first.
         return jnp.minimum(jnp.maximum(a, -bound), bound) if jnp.issubdtype(a.dtype, jnp.inexact) else a
 
     return jax.tree.map(clip, x)
@@ -103,8 +103,8 @@ def _clip(x: T, bound: float) -> T:
 def nan_if_infinite(value: jax.Array) -> jax.Array:
     """Return `value`, or NaN where it is infinite.
 
-    This is for sums of squares that step sizes are divided by: if one overflowed, the learner would stop for good, at
-    the origin or at its current point, without any sign of it. NaN in the state makes the trial count as failed.
+    It is used for sums of squares by which step sizes are divided. If such a sum overflowed, every later step would be
+    zero and the error would go unnoticed, whereas a NaN in the state makes the trial count as failed.
     """
     return jnp.where(jnp.isinf(value), jnp.nan, value)
 
@@ -132,8 +132,8 @@ def add_scaled(x: T, factor: ArrayLike, y: T) -> T:
 def average(mean: T, value: T, fraction: ArrayLike) -> T:
     """Return a running weighted mean: `mean + fraction (value - mean)`.
 
-    For weights eta, `fraction = eta_t / (eta_1 + ... + eta_t)`; for the plain mean it is `1/t`. No sum is accumulated,
-    so that there is no drift in float32.
+    With weights eta, `fraction = eta_t / (eta_1 + ... + eta_t)`; for the unweighted mean, `fraction = 1/t`. Because no
+    sum is accumulated, rounding errors do not build up in float32.
     """
     return jax.tree.map(lambda a, b: a + fraction * (b - a), mean, value)
 
@@ -144,7 +144,7 @@ def where(condition: ArrayLike, x: T, y: T) -> T:
 
 
 def check(x: Point, shape: Shape, name: str) -> None:
-    """Check that a point given by the user has the right form; a sweep may add a leading axis to its arrays.
+    """Check that a point given by the user has the expected shape; a sweep may add leading axes to its arrays.
 
     Raises:
       InputError: if the shapes differ; the message names the point and both shapes.

@@ -15,13 +15,13 @@ from jaxbandits.numerics.simplex import combine, indicator
 
 @pytree
 class Polytope:
-    """`conv{v_1, ..., v_n}` of vectors; the linear oracle compares all n of them. Learners start from their mean.
+    """`conv{v_1, ..., v_n}` of n vectors. Learners start from the mean of the vertices.
 
-    Projections are not offered, because they need a quadratic program; nor is an inner ball, because the facets are not
-    known.
+    The linear oracle compares the inner products with all n vertices. The class has no projection, because a projection
+    needs a quadratic program, and no inner radius, because the facets are not known.
     """
 
-    vertices: Any = shared(range="(-inf, inf)", doc="[n, d] v_1, ..., v_n")
+    vertices: Any = shared(range="(-inf, inf)", doc="[n, d] the vertices v_1, ..., v_n")
 
     def check(self) -> None:
         if np.ndim(self.vertices) != 2:
@@ -29,7 +29,7 @@ class Polytope:
 
     @property
     def diameter(self) -> ArrayLike:
-        """The largest distance of two vertices, O(n^2 d)."""
+        """The largest distance between two vertices, in O(n^2 d) operations."""
         v = self.vertices
         return jnp.sqrt(jnp.max(jnp.sum((v[:, None] - v[None]) ** 2, axis=2)))
 
@@ -43,7 +43,7 @@ class Polytope:
         return jnp.sqrt(jnp.max(jnp.sum(jnp.asarray(self.vertices) ** 2, axis=1)))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return the first vertex `[d]` among those with the smallest inner product."""
+        """Return the vertex `[d]` with the smallest inner product, the first such vertex if several are equal."""
         del guess
         best = first_axis.argmin(self.vertices @ direction)
         return combine(indicator(best, len(self.vertices)), self.vertices), None

@@ -1,8 +1,8 @@
-"""Protocol of convex sets: a domain implements the methods that it can, and a learner checks for those it needs.
+"""Protocol of convex sets: a domain may implement only some methods, and each learner checks for those that it needs.
 
-A learner with projections never calls `lmo`, and a projection-free one never calls `project`, so a domain may omit
-methods. A learner's `check` calls `check(domain, name, *members)`, which raises an error of one line before the run if
-a method is missing; `offers(domain)` lists the existing methods.
+A learner with projections never calls `lmo`, and a projection-free learner never calls `project`, so that a domain may
+omit methods. A learner's `check` calls `check(domain, name, *members)`, which raises an error before the run if a
+method is missing; `offers(domain)` lists the existing methods.
 """
 
 from typing import Any, Protocol, TypeAlias
@@ -32,7 +32,7 @@ class Domain(Protocol):
         ...
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
-        """Return the radius of that ball, r; only for sets with interior points."""
+        """Return r, the radius of the largest ball inside the set; only for sets with interior points."""
         ...
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
@@ -40,7 +40,7 @@ class Domain(Protocol):
         ...
 
     def project(self, x: Point) -> Point:
-        """Return the nearest point of the set (Euclidean)."""
+        """Return the Euclidean projection of `x` on the set."""
         ...
 
     def lmo(self, direction: Point, guess: PyTree = None) -> tuple[Point, PyTree]:
@@ -48,8 +48,8 @@ class Domain(Protocol):
 
         Args:
           direction: the linear function to minimise.
-          guess: second output of the oracle for a nearby direction; None if there is none. An iterative oracle starts
-            from the guess; others ignore it.
+          guess: second output of the oracle for a nearby direction, or None. An iterative oracle starts from the guess;
+            other oracles ignore it.
 
         Returns:
           The point, and the guess for the next call, whose structure is the same for every call.
@@ -57,16 +57,16 @@ class Domain(Protocol):
         ...
 
     def contains(self, x: Point) -> jax.Array:
-        """Return whether `x` lies in the set up to rounding; only for sets where this is cheap."""
+        """Return True if `x` lies in the set up to rounding errors; only for sets where the test is cheap."""
         ...
 
 
-ConvexSet: TypeAlias = Any  # a set with the members of `Domain` that the caller needs
+ConvexSet: TypeAlias = Any  # a set that has those members of `Domain` that the caller needs
 MEMBERS = ("diameter", "zero", "center", "inner_radius", "outer_radius", "project", "lmo", "contains")
 
 
 def offers(domain: ConvexSet) -> tuple[str, ...]:
-    """Return the names of the protocol's methods that a set has."""
+    """Return the names of the members of `Domain` that a set implements."""
     return tuple(member for member in MEMBERS if hasattr(domain, member))
 
 
@@ -84,5 +84,5 @@ def check(domain: ConvexSet, name: str, *members: str) -> None:
 
 
 def contains(domain: ConvexSet, x: Point) -> jax.Array:
-    """Return whether `x` lies in the set up to rounding; True if the set has no `contains`."""
+    """Return True if `x` lies in the set up to rounding errors, or if the set has no method `contains`."""
     return domain.contains(x) if hasattr(domain, "contains") else jnp.ones((), bool)

@@ -6,8 +6,8 @@ The learner proposes `y`, the projection `x = P_X(y)` is played, and the learner
     g'  = g                  if <g, y - x> >= 0,        n = (y - x) / ||y - x||
         = g - <g, n> n       otherwise
 
-Then `||g'|| <= ||g||` and `<g, x - u> <= <g', y - u>` for every u in X, so that regret bounds of the learner hold
-without change.
+Then `||g'|| <= ||g||` and `<g, x - u> <= <g', y - u>` for every u in X. The regret of the played points is therefore at
+most the regret of the learner on all of R^d.
 """
 
 import jax.numpy as jnp
@@ -19,13 +19,14 @@ from jaxbandits.domains.whole_space import WholeSpace
 
 
 def surrogate_gradient(domain: ConvexSet, grad: Point, y: Point, x: Point) -> Point:
-    """Return the gradient, without its part along `y - x` if a step against it would move `y` further out.
+    """Return the gradient, minus its component along `y - x` if a gradient step would move `y` further from the domain.
 
     Args:
-      domain: X.
+      domain: the convex set X.
       grad: gradient of the loss at `x`.
       y: the point that the learner proposed.
-      x: its projection, which was played; equal to `y` inside the domain, where the gradient is returned unchanged.
+      x: the projection of `y`, which was played. If `y` lies in the domain, `x` equals `y`, and the gradient is
+        returned unchanged.
 
     References: A. Cutkosky, "Parameter-free, Dynamic, and Strongly-Adaptive Online Learning", ICML 2020.
     """

@@ -1,8 +1,8 @@
-"""A set shrunk towards an interior point: `(1 - shrink) K + shrink c`, from which steps of length shrink r stay in K.
+"""A set K shrunk towards an interior point c: `(1 - shrink) K + shrink c`.
 
-One-point gradient estimators need it: if K contains the ball of radius r around c and y is in the shrunk set, then
-`y + delta u` lies in K for every unit vector u as long as delta <= shrink r. With c = 0 the set is
-K_delta = (1 - delta / r) K of the papers.
+One-point gradient estimators play perturbed points and need a shrunk set so that these points are feasible. If K
+contains the ball of radius r around c and y is in the shrunk set, then `y + delta u` lies in K for every unit vector u
+and every delta <= shrink r. With c = 0 this is the set that papers write as K_delta = (1 - delta / r) K.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from jaxbandits.domains.points import Point, Shape
 
 @pytree
 class Shrunk:
-    """`{(1 - shrink) x + shrink c: x in base}`, with the methods that `base` has.
+    """`{(1 - shrink) x + shrink c: x in base}`. The methods `lmo`, `project` and `contains` exist if `base` has them.
 
-    The centre c is that of `base`, the centre of its largest ball. A set without interior points has none, and cannot
-    be shrunk in this way. Learners start from the image of the starting point of `base`.
+    The centre c is `base.center`, the centre of the largest ball inside `base`. A set without interior points has no
+    such centre and cannot be shrunk. Learners start from the image of the point from which they would start on `base`.
     """
 
-    base: Any = param(factory=L2Ball, doc="K; needs center, inner_radius, and every method called on this domain")
-    shrink: ArrayLike = param(0.0, "[0, 1)", "0 gives K, near 1 little more than c is left; delta / r for estimators")
+    base: Any = param(factory=L2Ball, doc="the set K; it needs center and inner_radius")
+    shrink: ArrayLike = param(0.0, "[0, 1)", "fraction by which K shrinks; gradient estimators use delta / r")
 
     def check(self) -> None:
         protocol.check(self.base, "Shrunk.base", "center", "inner_radius")
@@ -44,14 +44,15 @@ class Shrunk:
         return (1.0 - self.shrink) * self.base.inner_radius(shape)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
-        """Return R, an upper bound if c is not the origin."""
+        """Return R, or an upper bound on it if c is not the origin."""
         return (1.0 - self.shrink) * self.base.outer_radius(shape) + self.shrink * points.norm(self.center(shape))
 
-    # These are properties, so that they exist exactly if `base` has them (`protocol.check`).
+    # These are properties so that `hasattr`, by which `protocol.check` tests for a method, is True only if `base` has
+    # it.
 
     @property
     def lmo(self) -> Callable[..., tuple[Point, PyTree]]:
-        """`lmo(direction, guess)` of `protocol.Domain`: the image of the answer of `base`."""
+        """The method `lmo(direction, guess)` of `protocol.Domain`, which returns the image of the answer of `base`."""
         of_base = self.base.lmo
 
         def lmo(direction: Point, guess: PyTree = None) -> tuple[Point, PyTree]:
@@ -62,13 +63,13 @@ class Shrunk:
 
     @property
     def project(self) -> Callable[[Point], Point]:
-        """`project(x)` of `protocol.Domain`."""
+        """The method `project(x)` of `protocol.Domain`."""
         of_base = self.base.project
         return lambda x: self._image(of_base(self._preimage(x)))
 
     @property
     def contains(self) -> Callable[[Point], jax.Array]:
-        """`contains(x)` of `protocol.Domain`."""
+        """The method `contains(x)` of `protocol.Domain`."""
         of_base = self.base.contains
         return lambda x: of_base(self._preimage(x))
 

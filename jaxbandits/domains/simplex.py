@@ -1,4 +1,4 @@
-"""The simplex `{x >= 0, sum x = total}`: distributions for total = 1."""
+"""The simplex `{x >= 0, sum x = total}`; with total = 1 its points are probability distributions."""
 
 import math
 
@@ -15,7 +15,7 @@ from jaxbandits.tracing.batching import while_loop
 
 @pytree
 class Simplex:
-    """`{x in R^d: x >= 0, sum x = total}`, which has no interior. Learners start at its centre."""
+    """`{x in R^d: x >= 0, sum x = total}`, which has no interior points. Learners start from its centre."""
 
     total: ArrayLike = param(1.0, "(0, inf)", "sum of the coordinates")
 
@@ -25,7 +25,7 @@ class Simplex:
         return math.sqrt(2.0) * self.total
 
     def zero(self, shape: Shape) -> jax.Array:
-        """Return `[d]`, all coordinates equal."""
+        """Return the centre `[d]`, whose coordinates are all equal."""
         return points.zeros(shape) + self.total / points.size(shape)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
@@ -33,12 +33,12 @@ class Simplex:
         return self.total
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]`: the total at the first of the smallest coordinates of the direction, 0 elsewhere."""
+        """Return the vertex `[d]`: `total` at the (first) smallest coordinate of the direction, 0 elsewhere."""
         del guess
         return self.total * indicator(first_axis.argmin(direction), len(direction)), None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[d]` (Euclidean)."""
+        """Return the Euclidean projection `[d]`."""
         return project_simplex(x, self.total)
 
     def contains(self, x: jax.Array) -> jax.Array:
@@ -49,11 +49,12 @@ class Simplex:
 
 
 def project_simplex(y: jax.Array, total: ArrayLike) -> jax.Array:
-    """Return `[d]` `argmin ||x - y||` over `x >= 0, sum x = total`: `max(y - s, 0)` with the right s.
+    """Return `argmin ||x - y||` `[d]` over `x >= 0, sum x = total`, which is `max(y - s, 0)` for a threshold s.
 
-    This is Michelot's iteration: if the positive entries are those above the current s, the next s follows from their
-    sum; entries that are at most s drop out, and s only grows. It ends after at most d iterations, usually three or
-    four, and needs no sort, which would run one trial at a time.
+    The threshold is computed by Michelot's iteration: the next s is the solution under the assumption that the entries
+    above the current s are the positive ones. Entries that are at most s drop out, so that s never decreases. The
+    iteration ends after at most d steps, usually three or four. It needs no sort, which XLA:CPU would run for one trial
+    at a time.
 
     References: C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical simplex of
       R^n", JOTA 1986.
@@ -61,7 +62,7 @@ def project_simplex(y: jax.Array, total: ArrayLike) -> jax.Array:
     y = y - jnp.max(y)  # relative to the largest entry, so that s lies in [-total, 0) and keeps its precision
 
     def threshold(s: ArrayLike) -> jax.Array:
-        """Return the next s, if the entries above the given s are the positive ones."""
+        """Return the next s, under the assumption that the entries above the given s are the positive ones."""
         above = y > s
         return (jnp.sum(jnp.where(above, y, 0.0)) - total) / jnp.sum(above.astype(y.dtype))
 

@@ -1,4 +1,4 @@
-"""The trace-bounded spectrahedron `{X positive semidefinite, tr X <= radius}`, such as covariances."""
+"""The trace-bounded spectrahedron `{X positive semidefinite, tr X <= radius}`, a set of covariance matrices."""
 
 import math
 
@@ -17,12 +17,13 @@ _EXACT_SIDE = 64  # up to this side, computing all eigenvectors costs no more th
 
 @pytree
 class Spectrahedron:
-    """`{X in R^{n x n}: X symmetric and positive semidefinite, tr X <= radius}`: the hull of 0 and all radius u u'.
+    """`{X in R^{n x n}: X symmetric and positive semidefinite, tr X <= radius}`.
 
-    A direction is replaced by its symmetric part, because its inner product with a symmetric X depends on nothing else.
-    The linear oracle needs one eigenvector. Up to $n = 64$ it is exact; for larger n it comes from `iterations` steps
-    of Lanczos' method with full reorthogonalisation, so that the answer is a point of the set whose value is close to
-    the best. The set has no interior points in $R^{n x n}$.
+    It is the convex hull of 0 and of all matrices radius u u' with a unit vector u. A direction is replaced by its
+    symmetric part, which alone determines its inner product with a symmetric X. The linear oracle needs one
+    eigenvector. Up to $n = 64$ it is exact; for larger n it comes from `iterations` steps of Lanczos' method with full
+    reorthogonalisation, so that the answer is a point of the set whose value is close to the best. The set has no
+    interior points in $R^{n x n}$.
     """
 
     radius: ArrayLike = param(1.0, "(0, inf)", "largest trace")
@@ -42,12 +43,13 @@ class Spectrahedron:
         return self.radius
 
     def lmo(self, direction: jax.Array, guess: jax.Array | None = None) -> tuple[jax.Array, jax.Array | None]:
-        """Return `[n, n]` `radius u u'` for the eigenvector u of the smallest eigenvalue if that is negative, else 0.
+        """Return `radius u u'` `[n, n]` for the eigenvector u of the smallest eigenvalue if this is negative, else 0.
 
-        The guess is the eigenvector, from which Lanczos' method starts; None where it is not needed.
+        The returned guess is the eigenvector, from which Lanczos' method starts in the next call; it is None if the
+        eigenvector is computed exactly.
         """
         c = _symmetric(direction)
-        c = c / jnp.maximum(jnp.max(jnp.abs(c)), jnp.finfo(c.dtype).tiny)  # so that no square overflows or underflows
+        c = c / jnp.maximum(jnp.max(jnp.abs(c)), jnp.finfo(c.dtype).tiny)  # avoids overflow and underflow of squares
         if len(c) <= _EXACT_SIDE:
             values, vectors = jnp.linalg.eigh(c)
             value, vector, guess = values[0], vectors[:, 0], None
@@ -57,7 +59,7 @@ class Spectrahedron:
         return jnp.where(value < 0.0, self.radius, 0.0) * jnp.outer(vector, vector), guess
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[n, n]` (Frobenius), by projecting the eigenvalues of the symmetric part."""
+        """Return the nearest point `[n, n]` (Frobenius norm), by projecting the eigenvalues of the symmetric part."""
         values, vectors = jnp.linalg.eigh(_symmetric(x))
         kept = jnp.maximum(values, 0.0)
         kept = jnp.where(jnp.sum(kept) > self.radius, project_simplex(values, self.radius), kept)
@@ -82,10 +84,11 @@ def _least_pair(c: jax.Array, iterations: int, guess: jax.Array | None) -> tuple
         basis = basis.at[k].set(q)
         w = c @ q
         diagonal = diagonal.at[k].set(w @ q)
-        for _ in range(2):  # once is not enough because of rounding
+        for _ in range(2):  # the second pass removes the rounding errors of the first
             w = w - basis.T @ (basis @ w)
         length = jnp.sqrt(w @ w)
-        # If the space is invariant, zero vectors follow. Their Ritz value is 0, and the oracle uses only negative ones.
+        # If the space is invariant, zero vectors follow. Their Ritz value is 0, and the oracle uses only negative
+        # values.
         ended = length <= negligible
         q = jnp.where(ended, 0.0, w / jnp.where(ended, 1.0, length))
         return basis, q, diagonal, beside.at[k].set(jnp.where(ended, 0.0, length))

@@ -1,4 +1,4 @@
-"""Environments, one per file, listed in `jaxbandits.catalogue`. Importing one environment imports no other."""
+"""Environments, one per file, listed in `jaxbandits.catalogue`; each environment is imported on first access."""
 
 from typing import TYPE_CHECKING
 

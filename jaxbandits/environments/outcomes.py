@@ -9,7 +9,7 @@ import numpy as np
 class RegretOutcome(NamedTuple):
     """Regret of one round of a bandit."""
 
-    regret: jax.Array  # []  computed from means, without noise
+    regret: jax.Array  # []  computed from means
 
 
 class FixedComparatorOutcome(NamedTuple):
@@ -21,6 +21,6 @@ class FixedComparatorOutcome(NamedTuple):
 
 
 def ratio(total: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Return total / count on the host; NaN (missing) if the count is 0."""
+    """Return total / count on the host, elementwise, with NaN (missing) if the count is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(count > 0, total / count, np.nan)

@@ -1,4 +1,4 @@
-"""Ridge regressions of the arms on a common context: A_k^{-1} of every arm as factors, with the arm axis last."""
+"""Ridge regressions of K arms on a common context: A_k^{-1} is stored as factors, with the arm axis last."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from jaxbandits.tracing.vmap_last import vmap_last
 
 
 def init(n_arms: int, dim: int, ridge: ArrayLike) -> InverseFactors:
-    """Return A_k^{-1} = I / ridge for K arms, leaves `[..., K]`."""
+    """Return the factors of A_k^{-1} = I / ridge for K arms; every leaf has the shape `[..., K]`."""
     one = inverse_factors.init(dim, ridge)
     return jax.tree.map(lambda x: jnp.broadcast_to(x[..., None], (*x.shape, n_arms)), one)
 
@@ -24,17 +24,17 @@ def of_arm(models: Any, index: jax.Array) -> Any:
 
 
 def replace(models: Any, index: jax.Array, model: Any) -> Any:
-    """Return the models, with the model of one arm replaced."""
+    """Return the models of all arms, in which the model of one arm is replaced."""
     return jax.tree.map(lambda x, new: x.at[..., index].set(new), models, model)
 
 
 def widths_sq(models: InverseFactors, context: Vector) -> jax.Array:
-    """Return `x'A_k^{-1} x` `[K]`."""
+    """Return `x'A_k^{-1} x` `[K]` for the context x `[p]`."""
     return vmap_last(_width_sq, (-1, None))(models, context)
 
 
 def products(models: InverseFactors, context: Vector) -> jax.Array:
-    """Return `A_k^{-1} x` `[p, K]`."""
+    """Return `A_k^{-1} x` `[p, K]` for the context x `[p]`."""
     return vmap_last(inverse_factors.matvec, (-1, None))(models, context)
 
 

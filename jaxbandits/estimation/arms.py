@@ -1,6 +1,6 @@
-"""Choice of the best arm of a set under a mask, with reproducible ties (the first arm wins).
+"""Selection of the best available arm of a set; ties are broken in favour of the smallest index.
 
-Arms are an array `[K, d]`, a mask an array `[K]` or None.
+Arms are an array `[K, d]`; a mask is an array `[K]` of bools, or None if all arms are available.
 """
 
 from collections.abc import Callable
@@ -21,35 +21,33 @@ from jaxbandits.types import AdviceObs, ArmDecision, ArmObs, ContextObs
 def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
     """Return the available arm with the largest score.
 
-    Ties go to the smaller index (strict `>` in a fixed order), which is reproducible because trials run in batches of
-    one fixed width. A NaN score is chosen only if every available score is NaN.
+    Ties go to the smallest index. An arm whose score is NaN is chosen only if every available score is NaN.
 
     Args:
       arms: `[K, d]`.
-      mask: `[K]` True where the arm may be played; None when all may. At least one is True.
-      score: function from an arm `[d]` to its score, by `numerics.linalg` or `jnp`.
+      mask: `[K]` True where the arm may be played, with at least one True; None: all arms may be played.
+      score: function that maps the features `[d]` of an arm to its score `[]`.
     """
     return choose_best(arms, mask, jax.vmap(score)(arms))
 
 
 def choose_best(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
-    """Return the available arm with the largest of the `[K]` scores. Ties: the first arm; NaN ranks lowest."""
-    lowest = jnp.finfo(scores.dtype).min  # above masked arms, below every score but NaN
+    """Return the available arm with the largest score `[K]`; ties go to the first arm, and NaN ranks lowest."""
+    lowest = jnp.finfo(scores.dtype).min  # above masked arms, and at most every score except NaN
     ordered = jnp.where(True if mask is None else mask, jnp.where(scores > lowest, scores, lowest), -jnp.inf)
     index = first_axis.argmax(ordered)
     return ArmDecision(index=index, x=arms[index])
 
 
 def decide(obs: ArmObs | ContextObs | AdviceObs, index: jax.Array, probability: Any = None) -> ArmDecision:
-    """Return the decision for an arm of the round, with the probability `[]` with which it was drawn."""
+    """Return the decision to play an arm, with the probability `[]` with which the arm was drawn."""
     return ArmDecision(index, obs.arms[index], probability)
 
 
 def draw_arm(key: jax.Array, obs: ArmObs | ContextObs | AdviceObs, weights: jax.Array) -> ArmDecision:
     """Draw an arm of the round from probabilities `[K]`.
 
-    The decision carries the larger of the probability of the arm and the resolution of the draw, so that importance
-    weights are bounded.
+    The probability in the decision is at least the resolution of the draw, so that importance weights are bounded.
     """
     index = rng.categorical(key, weights)
     return decide(obs, index, jnp.maximum(weights[index], RESOLUTION))
@@ -58,26 +56,25 @@ def draw_arm(key: jax.Array, obs: ArmObs | ContextObs | AdviceObs, weights: jax.
 def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
     """Return `argmax_x x'center + radius ||x||_inverse`.
 
-    This is the arm with the largest value x'theta over an ellipsoid of theta around `center`.
+    This is the arm that maximises x'theta jointly over the arms and over an ellipsoid of parameters theta.
 
     Args:
       arms: `[K, d]`.
-      mask: as for `best_arm`.
-      center: `[d]`
-      inverse: V^{-1} of the ellipsoid `||theta - center||_V <= radius`, in factors (`numerics.inverse_factors`) or
-        `[d, d]`.
+      mask: `[K]` or None, as in `best_arm`.
+      center: `[d]` centre of the ellipsoid `||theta - center||_V <= radius`.
+      inverse: V^{-1} as factors (`numerics.inverse_factors`) or as a matrix `[d, d]`.
       radius: `[]` >= 0.
     """
     return choose_best(arms, mask, optimistic_values(arms, center, inverse, radius))
 
 
 def optimistic_values(arms: jax.Array, center: Vector, inverse: Inverse, radius: ArrayLike) -> jax.Array:
-    """Return x'center + radius ||x||_inverse `[K]`."""
+    """Return x'center + radius ||x||_inverse `[K]` for the arms `[K, d]`."""
     return optimistic(arms @ center, inverse_factors.quadratic_forms(inverse, arms), radius)
 
 
 def optimistic(mean: jax.Array, width_sq: jax.Array, radius: ArrayLike) -> jax.Array:
-    """Return mean + radius sqrt(width_sq) `[K]`."""
+    """Return mean + radius sqrt(width_sq) `[K]`, where negative `width_sq` count as 0."""
     return mean + radius * jnp.sqrt(jnp.maximum(width_sq, 0.0))
 
 
@@ -87,7 +84,7 @@ def widths(inverse: Inverse, arms: jax.Array) -> jax.Array:
 
 
 def nearest_arm(arms: jax.Array, mask: Any, point: Vector) -> ArmDecision:
-    """Return the available arm nearest to `point` in Euclidean distance (ties: the first arm)."""
+    """Return the available arm with the smallest Euclidean distance to `point`; ties go to the first arm."""
     return choose_best(arms, mask, -jnp.sum(jnp.square(arms - point), axis=1))
 
 
@@ -98,7 +95,7 @@ def greedy_weights(scores: jax.Array, mask: jax.Array) -> jax.Array:
 
 
 def largest(values: jax.Array, mask: Any = None) -> jax.Array:
-    """Return the largest of `[K]` values under a mask `[K]`."""
+    """Return the largest of the values `[K]` for which the mask `[K]` is True."""
     return jnp.max(values if mask is None else jnp.where(mask, values, -jnp.inf))
 
 

@@ -1,10 +1,11 @@
-"""Rewards of every arm in bins of equal size, for estimators that need more than the sum of the rewards.
+"""Sums of the rewards of each arm over bins of equal size, for estimators that need more than the total reward.
 
 The n rewards of an arm are divided into bins of N consecutive rewards, N a power of two; only the sums of the bins are
-stored. When all B bins are full, neighbours are merged and N doubles, so that at least B / 2 bins are complete from
-then on. As long as n <= B, N is 1 and every reward is stored. Memory is $O(B K)$ for any number of rounds.
+stored. When all B bins are full, neighbouring bins are merged and N doubles; from then on at least B / 2 bins are
+complete. As long as n <= B, N is 1 and every reward is stored. The memory is $O(B K)$ for any number of rounds.
 
-The means of complete bins are independent; they have the mean of the arm and its variance divided by N.
+If rewards are independent and identically distributed with variance s^2, so are the means of complete bins, with
+variance s^2 / N.
 """
 
 from typing import NamedTuple
@@ -14,11 +15,11 @@ import jax.numpy as jnp
 
 
 class Bins(NamedTuple):
-    """Binned rewards of K arms; the arm axis is the last one, and absent for a single arm."""
+    """Binned rewards of K arms; the arm axis is the last axis, and is absent for a single arm."""
 
-    count: jax.Array  # [K]  n, rewards
-    size: jax.Array  # [K]  N, rewards in a bin
-    total: jax.Array  # [B, K]  sum of the rewards in every bin; the last ones may be incomplete or empty
+    count: jax.Array  # [K]  n, number of rewards
+    size: jax.Array  # [K]  N, number of rewards in a bin
+    total: jax.Array  # [B, K]  sum of the rewards in each bin; the last bins may be incomplete or empty
 
     @property
     def complete(self) -> jax.Array:
@@ -42,7 +43,7 @@ def empty(n_bins: int, n_arms: int) -> Bins:
 
 
 def add(bins: Bins, reward: jax.Array) -> Bins:
-    """Return the bins `[B]` of one arm with a further reward `[]`."""
+    """Return the bins `[B]` of one arm after adding a reward `[]`."""
     n_bins = bins.total.shape[0]
     is_full = bins.count >= n_bins * bins.size
     pairs = bins.total.reshape(n_bins // 2, 2).sum(axis=1)

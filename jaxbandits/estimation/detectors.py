@@ -1,8 +1,8 @@
 """Detectors of changes in the mean of an arm's rewards, for learners that restart (`armed.Restarting`).
 
     state           = detector.init(K)
-    state, changed  = detector.update(t, state, pulls, index, reward)     changed [K]: arms whose mean has changed
-    state           = detector.restart(t, state, arms)                    forget the arms of a mask [K]
+    state, changed  = detector.update(t, state, pulls, index, reward)     changed [K]: arms with a detected change
+    state           = detector.restart(t, state, arms)                    discard the data of the arms in a mask [K]
 
 `pulls` holds the count and the sum `[K]` of the rewards of every arm since its last restart, including round t.
 """
@@ -46,20 +46,20 @@ class Detector(Protocol):
     def update(
         self, t: jax.Array, state: Any, pulls: Counts, index: jax.Array, reward: jax.Array
     ) -> tuple[Any, jax.Array]:
-        """Add a reward of an arm; return the state, and a mask `[K]` of the arms whose mean has changed."""
+        """Add a reward of arm `index`; return the state, and a mask `[K]` of the arms with a detected change."""
         ...
 
     def restart(self, t: jax.Array, state: Any, arms: jax.Array) -> Any:
-        """Forget all rewards of the arms in a mask `[K]`, including those of round t."""
+        """Return the state after discarding the rewards of the arms in a mask `[K]` up to and including round t."""
         ...
 
 
 class GLRState(NamedTuple):
-    """Counts and sums of the arms at the end of every period."""
+    """Counts and sums of the rewards of each arm at the end of each of the last R periods."""
 
-    count: jax.Array  # [R, K]  of rewards since the last restart of the arm
-    total: jax.Array  # [R, K]
-    since: jax.Array  # [K] int32, first round that counts
+    count: jax.Array  # [R, K]  number of rewards since the last restart of the arm
+    total: jax.Array  # [R, K]  sum of these rewards
+    since: jax.Array  # [K] int32, first round after the last restart of the arm
 
 
 @pytree
@@ -68,15 +68,16 @@ class GLR:
 
         sup_s  s kl(m_{1:s}, m_{1:n}) + (n - s) kl(m_{s+1:n}, m_{1:n}) >= log(3 n^{3/2} / delta)
 
-    over the n rewards of an arm. All arms are tested after every `period` rounds, and splits are at the ends of earlier
-    periods; the paper tests an arm after a number of its own plays. Since the rounds of tests are the same for all arms
-    and trials, the test is a real branch, and the history has one row per period. Time per test and memory are $O(K T /
+    m_{i:j} is the mean of the rewards i, ..., j of an arm that has n rewards since its last restart. All arms are
+    tested after every `period` rounds, and only the ends of earlier periods are considered as split points; the paper
+    instead tests an arm after a number of plays of this arm. Since tests occur in the same rounds for all arms and
+    trials, other rounds skip them, and the history has one row per period. Time per test and memory are $O(K T /
     period)$.
     """
 
-    horizon: int = static(range="[1, inf)", doc="rounds whose splits are stored; later splits replace the oldest")
+    horizon: int = static(range="[1, inf)", doc="T, number of rounds whose split points are stored")
     delta: ArrayLike = param(0.01, "(0, 1]", "probability of a false alarm")
-    period: int = static(10, "[1, inf)", "rounds between two tests, and between two splits")
+    period: int = static(10, "[1, inf)", "number of rounds between two tests, and between two split points")
 
     def init(self, n_arms: int) -> GLRState:
         zeros = jnp.zeros((-(-self.horizon // self.period), n_arms))
@@ -100,12 +101,12 @@ class GLR:
         return GLRState(count, total, state.since), changed
 
     def statistic(self, t: jax.Array, state: GLRState, pulls: Counts) -> jax.Array:
-        """Return the largest likelihood ratio `[K]` over the splits of every arm; 0 if there is no split."""
+        """Return the largest likelihood ratio `[K]` over the split points of each arm; 0 if there is no split point."""
         n, mean = pulls.count, _mean(pulls.total, pulls.count)
         later = n - state.count
         row = jnp.arange(len(state.count), dtype=jnp.int32)
         present = jnp.asarray(t // self.period, jnp.int32)
-        written = present - 1 - (present - 1 - row) % len(row)  # number of the period in row r
+        written = present - 1 - (present - 1 - row) % len(row)  # index of the period that is stored in row r
         is_split = ((written >= 0)[:, None]) & (((written + 1) * self.period)[:, None] > state.since)
         is_split &= (state.count > 0.0) & (later > 0.0)
         before, after = _mean(state.total, state.count), _mean(pulls.total - state.total, later)
@@ -114,7 +115,7 @@ class GLR:
         return jnp.max(jnp.where(is_split, ratio, 0.0), axis=0)
 
     def threshold(self, n: jax.Array) -> jax.Array:
-        """Return log(3 n^{3/2} / delta)."""
+        """Return the threshold log(3 n^{3/2} / delta) of the test for n rewards."""
         return math.log(3.0) + 1.5 * jnp.log(jnp.maximum(n, 1.0)) - jnp.log(self.delta)
 
     def restart(self, t: jax.Array, state: GLRState, arms: jax.Array) -> GLRState:
@@ -126,10 +127,10 @@ def _mean(total: jax.Array, count: jax.Array) -> jax.Array:
 
 
 class WindowedState(NamedTuple):
-    """The last rewards of every arm."""
+    """The last w rewards of each arm."""
 
-    rewards: jax.Array  # [K, w]  column n mod w holds the n-th reward of an arm
-    count: jax.Array  # [K] int32, rewards since the last restart of the arm
+    rewards: jax.Array  # [K, w]  column n mod w holds reward n of an arm, counted from 0
+    count: jax.Array  # [K] int32, number of rewards since the last restart of the arm
 
 
 @pytree
@@ -138,11 +139,11 @@ class HalfWindows:
 
         |sum of the newer w/2 rewards - sum of the older w/2| > b
 
-    for the arm played, as soon as it has w rewards. $O(K w)$ per round.
+    Only the arm that was played is tested, and only if it has at least w rewards. The cost per round is $O(K w)$.
     """
 
-    window: int = static(150, "[2, inf)", "w, rewards of an arm that are compared; even")
-    threshold: ArrayLike = param(40.0, "(0, inf)", "b")
+    window: int = static(150, "[2, inf)", "w, number of rewards of an arm that are compared; even")
+    threshold: ArrayLike = param(40.0, "(0, inf)", "b, threshold of the test")
 
     def check(self) -> None:
         """Raise InputError for an odd window."""
@@ -173,12 +174,12 @@ class HalfWindows:
 
 
 class CUSUMState(NamedTuple):
-    """Both statistics of every arm."""
+    """Both CUSUM statistics of each arm, and the data for their baseline."""
 
     up: jax.Array  # [K]  g+
     down: jax.Array  # [K]  g-
-    count: jax.Array  # [K]  rewards since the last restart of the arm
-    first: jax.Array  # [K]  sum of the first M of them
+    count: jax.Array  # [K]  number of rewards since the last restart of the arm
+    first: jax.Array  # [K]  sum of the first M of these rewards
 
 
 @pytree
@@ -187,12 +188,12 @@ class CUSUM:
 
         g+ <- max(0, g+ + x - u - eps),   g- <- max(0, g- + u - x - eps),   changed if max(g+, g-) > h
 
-    $O(K)$ per round.
+    The cost per round is $O(K)$.
     """
 
-    threshold: ArrayLike = param(10.0, "(0, inf)", "h")
-    drift: ArrayLike = param(0.1, "[0, inf)", "eps, differences that do not count")
-    baseline: ArrayLike = param(150.0, "[1, inf)", "M, number of first rewards of an arm whose mean is u")
+    threshold: ArrayLike = param(10.0, "(0, inf)", "h, threshold of the test")
+    drift: ArrayLike = param(0.1, "[0, inf)", "eps, tolerated deviation of a reward from the baseline mean")
+    baseline: ArrayLike = param(150.0, "[1, inf)", "M, number of initial rewards that give the baseline mean u")
 
     def init(self, n_arms: int) -> CUSUMState:
         zeros = jnp.zeros(n_arms)
@@ -218,28 +219,28 @@ class CUSUM:
 
 
 class ChangePoints(NamedTuple):
-    """Rounds in which means change, and the arms concerned; all trials share one copy."""
+    """Rounds in which means change, and the arms whose means change; all trials share one copy."""
 
-    rounds: ArrayLike  # [P] int32, first rounds with other means
-    arms: ArrayLike  # [P, K] bool
+    rounds: ArrayLike  # [P] int32, first round of each phase
+    arms: ArrayLike  # [P, K] bool, whether the mean of the arm changes at the start of the phase
 
 
 @pytree
 class Oracle:
-    """Detector that is told the changes, for an upper bound on the performance of a restarting learner."""
+    """Detector with perfect knowledge of the changes, which bounds the performance of a restarting learner."""
 
-    changes: ChangePoints = shared(doc="rounds and arms (made by from_phases)")
+    changes: ChangePoints = shared(doc="rounds and arms of the changes, constructed by from_phases")
 
     @classmethod
     def from_phases(cls, means: Any, starts: Any) -> "Oracle":
-        """Make an oracle for `SwitchingArms.from_phases`, which restarts an arm when the mean of this arm changes.
+        """Return an oracle for `SwitchingArms.from_phases`, which restarts an arm when the mean of this arm changes.
 
         Args:
-          means: `[P, K]` means of every phase.
+          means: `[P, K]` means of the arms in every phase.
           starts: `[P]` first round of every phase.
 
         Raises:
-          InputError: for other shapes or values.
+          InputError: if the shapes or values are invalid.
         """
         means, starts = ranges.floats("means", means, "(P, K)"), ranges.floats("starts", starts, "(P,)")
         if len(starts) != len(means):
@@ -250,7 +251,7 @@ class Oracle:
         return made
 
     def check(self) -> None:
-        """Raise InputError for change points whose shapes or types differ from those made by `from_phases`."""
+        """Raise InputError for change points whose shapes or types differ from those that `from_phases` returns."""
         if not isinstance(self.changes, ChangePoints) or np.ndim(self.changes.arms) != 2:
             raise InputError("Oracle.changes must be ChangePoints, as from_phases makes them")
         rounds, arms = np.asarray(self.changes.rounds), np.asarray(self.changes.arms)

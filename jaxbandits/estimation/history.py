@@ -1,9 +1,9 @@
-"""History of all rounds, for methods whose estimates use all past rounds again.
+"""History of all rounds, for estimators that process all past rounds again.
 
 A history is a pytree of arrays with a leading axis `capacity`, one row per round: `append` writes row t in place, and
-`sum_over` sums a function of the written rows, block by block. Although shapes are fixed, the cost grows with t: the
-loop over blocks ends at t, which is the same scalar for all trials and hence a real loop bound under `vmap`. A round
-costs O(t), not O(capacity); memory is O(capacity) for each trial.
+`sum_over` sums a function of the written rows, block by block. Although shapes are
+fixed, a round costs O(t) and not O(capacity): the loop over blocks ends at t, which is the same scalar for all trials
+and is therefore not batched under `vmap`. The memory is O(capacity) for each trial.
 
     history = empty(capacity, (jnp.zeros(d), jnp.zeros(())))          rows (x_t, r_t)
     history = append(history, t, (x, reward))                            t = 0, 1, ...
@@ -23,28 +23,31 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import fori_loop, trials_last
 
-BLOCK = 128  # rows per step: enough to hide the cost of a loop step, but few compared with a long history
+BLOCK = 128  # rows per loop step: enough to hide the overhead of a step, but few compared with a long history
 
 T = TypeVar("T")
 
 
 def empty(capacity: int, row: T) -> T:
-    """Return a history of zeros.
+    """Return a history whose rows are zeros.
 
     Args:
-      capacity: static; number of rows. When it is full, the oldest row is overwritten: a sliding window.
+      capacity: static; number of rows. In a full history the oldest row is overwritten, so that it is a sliding window.
       row: a pytree of arrays with the shapes and types of a row; a leaf `[...]` becomes `[capacity, ...]`.
     """
     return jax.tree.map(lambda leaf: jnp.zeros((capacity, *jnp.shape(leaf)), jnp.asarray(leaf).dtype), row)
 
 
 def append(history: T, t: ArrayLike, row: T) -> T:
-    """Return the history with the row of round t = 0, 1, ... written.
+    """Return the history after writing the row of round t = 0, 1, ...
 
     Args:
       history: leaves `[capacity, ...]`.
-      t: `[]`; it must be the same for all trials under `vmap`, or else every append copies the history.
+      t: `[]` index of the round; it must be the same for all trials under `vmap`.
       row: leaves `[...]`.
+
+    Raises:
+      InputError: during tracing, if t differs between trials.
     """
     return jax.tree.map(lambda leaf, value: _write(leaf, jnp.asarray(value, leaf.dtype), t), history, row)
 
@@ -65,7 +68,7 @@ def exchange(history: T, t: ArrayLike, row: T) -> tuple[T, T]:
 
     Args:
       history: leaves `[capacity, ...]`.
-      t: `[]`; it should be the same for all trials under `vmap`, or else every call copies the history.
+      t: `[]` index of the round; if it differs between trials under `vmap`, every call copies the history.
       row: leaves `[...]`.
     """
     leaves, structure = jax.tree.flatten(history)
@@ -102,7 +105,7 @@ def slice_rows(history: T, start: ArrayLike, count: int) -> T:
 
     Args:
       history: leaves `[capacity, ...]`.
-      start: `[]` number of the first row, at most capacity - count; the same for all trials under `vmap`.
+      start: `[]` index of the first row, at most capacity - count; the same for all trials under `vmap`.
       count: static; number of rows.
     """
     return jax.tree.map(lambda leaf: _rows(count)(leaf, jnp.asarray(start, jnp.int32)), history)
@@ -111,15 +114,15 @@ def slice_rows(history: T, start: ArrayLike, count: int) -> T:
 def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], block: int = BLOCK) -> Any:
     """Return the sum of `f(rows, valid)` over the blocks of the first `count` rows.
 
-    `f` may reduce its block (for example by a matrix product), or leave the leading axis `[block]` for a reduction by
-    the caller at the end. For scalar terms the latter needs one reduction instead of one per block.
+    `f` may sum over its block (for example by a matrix product), or return arrays with a leading axis `[block]`, over
+    which the caller then sums. For scalar terms the second choice needs one reduction instead of one per block.
 
     Args:
       history: leaves `[capacity, ...]`.
-      count: `[]` rows written so far (t + 1 after `append(history, t, row)`); the same for all trials under `vmap`.
+      count: `[]` number of rows written (t + 1 after `append(history, t, row)`); the same for all trials under `vmap`.
       f: function from rows (leaves `[block, ...]`) and `valid` (`[block]`) to a pytree of arrays. Invalid rows are
         finite but arbitrary, and must not contribute.
-      block: static; rows per step, at most `capacity`.
+      block: static; number of rows per loop step.
     """
     capacity = jax.tree.leaves(history)[0].shape[0]
     block = min(block, capacity)
@@ -128,7 +131,7 @@ def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], blo
 
     def terms(i: ArrayLike) -> Any:
         first = i * block
-        start = jnp.minimum(first, capacity - block)  # the last block may start earlier
+        start = jnp.minimum(first, capacity - block)  # the last block may overlap the one before it
         rows = jax.tree.map(lambda leaf: _rows(block)(leaf, start), history)
         return f(rows, (start + lanes >= first) & (start + lanes < count))
 

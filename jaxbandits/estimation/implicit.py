@@ -1,8 +1,9 @@
-"""Implicit online step on a logistic loss: it uses the loss itself instead of its linearisation at the last point.
+"""Implicit online update with a logistic loss, which minimises the loss itself instead of its linearisation.
 
     argmin_{theta in Theta} ||theta - theta_t||^2_W / (2 c) + n log(1 + e^z) - s z,   z = x'theta
 
-With n = 1 this is the step for a reward s; with n = 2 and s = 1 it is the step for both possible rewards at once.
+With n = 1 this is the update for a reward s; with n = 2 and s = 1 the loss is the sum of the losses of both possible
+rewards, 0 and 1.
 """
 
 from collections.abc import Callable
@@ -34,26 +35,27 @@ def logistic_step(
     bound: ArrayLike,
     project: Projection,
 ) -> Vector:
-    """Return the minimiser of the module's problem, up to rounding.
+    """Return the minimiser of the problem in the module's docstring, up to rounding.
 
-    With the loss replaced by its quadratic model at z, the problem is a projection. Its solution has a z on the same
-    side of the current one as the true root. The iteration is therefore Newton's method inside a shrinking bracket.
+    If the loss is replaced by its quadratic model at the current z, the problem is a projection. The solution of this
+    projection lies on the same side of the current z as the true minimiser. The iteration is therefore Newton's method
+    inside a shrinking bracket.
 
     Args:
       inverse: W^{-1}.
       theta: `[d]` theta_t, in Theta.
       x: `[d]` the arm.
-      count: n > 0.
-      total: s.
-      scale: c > 0.
-      bound: no point of Theta has a larger norm.
+      count: n > 0, weight of the term log(1 + e^z).
+      total: s, weight of the term -z.
+      scale: c > 0, weight of the losses relative to the quadratic term.
+      bound: upper bound on the norms of the points of Theta.
       project: function `(inverse, y, weight)` that returns the point of the convex set Theta nearest to y in the norm
         of `W + weight x x'`, whose inverse is `inverse`.
     """
     image = inverse_factors.image(inverse, x)
     u, width_sq, start = image.u, image.width_sq, x @ theta
-    reach = 1.001 * bound * jnp.linalg.norm(x)  # every feasible z is strictly inside
-    tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the result is one quadratic step ahead of z
+    reach = 1.001 * bound * jnp.linalg.norm(x)  # |z| is smaller for every feasible z
+    tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the returned point is one Newton step more accurate than z
 
     def is_unsettled(carry: PyTree) -> jax.Array:
         _, _, _, _, change, step = carry

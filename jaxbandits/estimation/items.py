@@ -1,4 +1,4 @@
-"""Selection of several out of L items: the m largest scores under a mask, and sums of values per item."""
+"""Selection of the m best available out of L items, and sums of values per item."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ from jaxbandits.types import SetDecision
 def top_items(scores: jax.Array, mask: Any, size: int) -> jax.Array:
     """Return the available items with the largest scores, in decreasing order, int32 `[m]`.
 
-    Equal scores keep the order of the items, and NaN ranks lowest. If fewer than m items are available, the last places
-    are -1.
+    Items with equal scores are in the order of their indices, and NaN ranks lowest. If fewer than m items are
+    available, the last entries of the result are -1.
 
     Args:
       scores: `[L]`.
-      mask: `[L]` True where the item may be chosen; None: all may.
-      size: m, from 1 to L.
+      mask: `[L]` True where the item may be chosen; None: all items may be chosen.
+      size: m, number of items to select, from 1 to L.
     """
-    lowest = jnp.finfo(scores.dtype).min  # above masked items, below every score but NaN
+    lowest = jnp.finfo(scores.dtype).min  # above masked items, and at most every score except NaN
     ordered = jnp.where(scores > lowest, scores + 0.0, lowest)  # + 0.0: `top_k` puts 0.0 before -0.0
     if mask is None:
         return lax.top_k(ordered, size)[1].astype(jnp.int32)
@@ -30,18 +30,18 @@ def top_items(scores: jax.Array, mask: Any, size: int) -> jax.Array:
 
 
 def item_sums(items: jax.Array, values: jax.Array, n_items: int) -> jax.Array:
-    """Return the sums `[L]` of the values `[m]` that belong to each of L = `n_items` items, without places of -1.
+    """Return the sum `[L]` over the values `[m]` of each of L = `n_items` items; values whose item is -1 are ignored.
 
-    The cost is O(m L), in loops over contiguous trials; a scatter of m entries would prevent vectorised code.
+    The cost is O(m L), vectorised over trials; a scatter of m entries would not be vectorised.
     """
     is_here = items[:, None] == jnp.arange(n_items, dtype=items.dtype)
     return jnp.sum(jnp.where(is_here, values[:, None], 0.0), axis=0)
 
 
 def are_admissible(items: jax.Array, n_items: int, mask: Any = None) -> jax.Array:
-    """Return whether the items `[m]` are different, in range and available; -1 stands for no item."""
+    """Return True if the items `[m]` are all different, in range and available; -1 stands for no item."""
     is_item = items >= 0
-    # Pairs of equal places, including each place with itself.
+    # Number of pairs of positions with the same item, including each position paired with itself.
     equal = jnp.sum((items[:, None] == items) & is_item, dtype=jnp.int32)
     inside = jnp.all((items >= -1) & (items < n_items)) & (equal == jnp.sum(is_item, dtype=jnp.int32))
     if mask is None:

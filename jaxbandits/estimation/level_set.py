@@ -1,11 +1,11 @@
-"""Convex functions over a ball: their minimiser, and the maximisers of linear functions over their level sets.
+"""Minimisation of convex functions over a ball, and maximisation of linear functions over their level sets.
 
     minimise      argmin L(theta)                                                          over R^d or {||theta|| <= S}
     maximise      max x'theta   subject to   L(theta) - min L <= B  and  ||theta|| <= S     for every arm x
 
-L is a function that returns value, gradient and Hessian (`estimation.likelihood`), and is expensive to evaluate: a sum
-over all rounds. Both methods therefore replace L by its quadratic model, solve the resulting problem exactly (including
-the ball, by its multiplier) and evaluate L again at the solution: Newton's method, and its analogue for a constraint. A
+L is a function that returns value, gradient and Hessian (`estimation.likelihood`). It is a sum over all rounds and
+therefore expensive to evaluate. Both methods replace L by its quadratic model, solve the resulting problem with the
+ball constraint exactly, and evaluate L at the solution; this is Newton's method, and its analogue for a constraint. A
 few evaluations in a `while_loop` suffice; under `vmap` the loop runs until the slowest trial and arm has finished.
 """
 
@@ -25,36 +25,36 @@ from jaxbandits.tracing.batching import while_loop
 
 Objective = Callable[[Vector], Evaluation]
 
-_MAX_PASSES = 100  # a safeguard only: searches end earlier, also with NaN or rounding errors
-_FREE_PASSES = 12  # later passes (of 1 in 100,000 searches of the learners) must make progress
+_MAX_PASSES = 100  # a safeguard: searches end earlier, even with NaN or rounding errors
+_FREE_PASSES = 12  # later passes must make progress (about 1 in 100,000 searches of the learners has more passes)
 _ARMIJO = 1e-4  # smallest accepted fraction of the predicted decrease
 
 
 class _Descent(NamedTuple):
-    """Point of the minimisation, and the next step to try."""
+    """Current point of the minimisation, and the next step to try."""
 
     theta: Vector  # [d]
     value: jax.Array  # []
-    step: Vector  # [d]  to the minimiser of the quadratic model
+    step: Vector  # [d]  step to the minimiser of the quadratic model
     decrease: jax.Array  # []  -<gradient, step> >= 0
-    fraction: jax.Array  # []  fraction of the step that is tried
-    passes: jax.Array  # []
+    fraction: jax.Array  # []  fraction of the step that is tried next
+    passes: jax.Array  # []  number of passes
 
 
 def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = None, wanted: ArrayLike = True) -> Vector:
     """Return `argmin L` over the ball, or over R^d when `radius` is None, by Newton's method from `start`.
 
-    A pass minimises the quadratic model exactly over the ball and halves the step until L decreases. A last step whose
-    predicted decrease is below the rounding of L is taken without an evaluation of L.
+    Each step minimises the quadratic model exactly over the ball and is halved until L decreases. When the predicted
+    decrease is below the rounding error of L, the step is taken without an evaluation of L, and the search ends.
 
     Args:
       objective: L; with `radius=None` its Hessian must be positive definite.
-      start: `[d]` in the ball; near the minimiser two or three evaluations suffice.
+      start: `[d]` starting point in the ball; close to the minimiser, two or three evaluations suffice.
       radius: radius of the ball, > 0.
-      wanted: `[]`; if False, `start` is returned, at no cost if this holds for all trials of a batch.
+      wanted: `[]`; if False, `start` is returned, at no cost if `wanted` is False for all trials of a batch.
     """
     dtype = start.dtype
-    precision = jnp.finfo(dtype).eps ** 0.75  # of L, a log-likelihood: 2e-12 in float64, 6e-6 in float32
+    precision = jnp.finfo(dtype).eps ** 0.75  # precision of L, a log-likelihood: 2e-12 in float64, 6e-6 in float32
 
     def moving(now: _Descent) -> jax.Array:
         return (now.decrease > precision) & (now.passes < _MAX_PASSES)
@@ -63,7 +63,7 @@ def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = Non
         theta = now.theta + now.step * now.fraction
         at = objective(theta)
         accept = at.value <= now.value - _ARMIJO * now.fraction * now.decrease + precision
-        accept = accept | (now.passes == 0)  # the start itself: a NaN there ends the search and reaches the result
+        accept = accept | (now.passes == 0)  # accept the start: if L is NaN there, the search ends and returns NaN
         step = _model_minimiser(theta, at, radius) - theta
         decrease = -(at.gradient @ step)
         accepted = _Descent(theta, at.value, step, decrease, jnp.ones_like(now.fraction), now.passes)
@@ -83,45 +83,45 @@ def _model_minimiser(theta: Vector, at: Evaluation, radius: ArrayLike | None) ->
 
 
 def _definite(hessian: Symmetric) -> Symmetric:
-    """Make the Hessian positive definite for the solver; L may be flat in directions that only the ball bounds."""
+    """Return a positive definite matrix close to the Hessian, which is singular if L is flat in some direction."""
     diagonal = linalg.trace(hessian)
     info = jnp.finfo(diagonal.dtype)
     return hessian + (info.eps**0.6 * diagonal + info.tiny**0.5) * jnp.eye(len(hessian), dtype=hessian.dtype)
 
 
 class Maximisers(NamedTuple):
-    """Maximisers of `maximise`, one per arm; the search of the next round starts there."""
+    """Solutions of `maximise` for each arm, from which the search of the next round starts."""
 
-    theta: Vector  # [K, d]  in the ball
-    level: jax.Array  # [K]  multiplier of `L - min L - B <= 0` where both constraints bind; 0 if not known
-    ball: jax.Array  # [K]  multiplier of `(||theta||^2 - S^2) / 2 <= 0`, under the same condition
+    theta: Vector  # [K, d]  maximisers, which lie in the ball
+    level: jax.Array  # [K]  multiplier of `L - min L - B <= 0` if both constraints bind; 0 if it is not known
+    ball: jax.Array  # [K]  multiplier of `(||theta||^2 - S^2) / 2 <= 0` if both constraints bind; else 0
 
 
 class OptimisticDecision(NamedTuple):
-    """An `ArmDecision` with the end points of its search, from which the next round starts if arms are fixed."""
+    """An `ArmDecision` with the maximisers of all arms, from which the search of the next round starts."""
 
     index: jax.Array  # [] int32
     x: Vector  # [d]
-    maximisers: Maximisers  # [K] each
+    maximisers: Maximisers  # leaves [K, ...]
 
 
 class _Search(NamedTuple):
-    """Search of one arm: the next point to evaluate lies on the ray from the estimate to `target`."""
+    """Search for one arm: the next point to evaluate lies on the segment from the estimate to `target`."""
 
     target: Vector  # [d]  maximiser of x'theta over the model's level set and the ball
     level: jax.Array  # []
     ball: jax.Array  # []
-    fraction: jax.Array  # []  fraction of the ray; 1 is the target
-    low: jax.Array  # []  a fraction known to be too short
-    high: jax.Array  # []  a fraction known to be too long
-    base: Vector  # [d]  the point whose model gave the target
-    share: jax.Array  # []  fraction of the ray to `base` that is inside, by convexity
-    moving: jax.Array  # []  bool
-    passes: jax.Array  # []
+    fraction: jax.Array  # []  position of the next point on the segment; 1 is the target
+    low: jax.Array  # []  lower bound on the position of the boundary of the level set
+    high: jax.Array  # []  upper bound on the position of the boundary of the level set
+    base: Vector  # [d]  the point at which the quadratic model has the maximiser `target`
+    share: jax.Array  # []  fraction of the segment to `base` that lies in the level set, by convexity
+    moving: jax.Array  # []  bool, whether the search continues
+    passes: jax.Array  # []  number of passes
 
 
 def nowhere(n_arms: int, dim: int) -> Maximisers:
-    """Return the initial points of the first round, at the centre of the ball."""
+    """Return the starting points of the first round, which are the centre of the ball for every arm."""
     return Maximisers(jnp.zeros((n_arms, dim)), jnp.zeros(n_arms), jnp.zeros(n_arms))
 
 
@@ -135,20 +135,19 @@ def maximise(
 ) -> tuple[jax.Array, Maximisers]:
     """Return `max x'theta` over `{L(theta) <= L(estimate) + slack, ||theta|| <= radius}` for every arm x.
 
-    A pass maximises over the level set of the quadratic model at a point, and continues from the maximiser. That point
-    must have `L - L(estimate) <= 1.1 slack`; otherwise the search moves back along the ray to the estimate until it
-    finds a point near the boundary. Near the solution a pass squares the error: on average a search needs 4 to 5 passes
-    from the estimate, and 2 from the solution of the previous round. In float64 the values are then exact to about
-    1e-12 of S. A longer search, for example from the starting point of another arm, halves every step that makes no
-    progress, so that it also ends.
+    A pass maximises over the level set of the quadratic model at a point, and continues from the maximiser. If the
+    maximiser has `L - L(estimate) > 1.1 slack`, the search moves back along the segment to the estimate until it finds
+    a point near the boundary of the level set. Near the solution a pass squares the error: on average a search needs 4
+    to 5 passes from the estimate, and 2 from the solution of the previous round. In float64 the error of the values is
+    then about 1e-12 S. After `_FREE_PASSES` passes, a step that makes no progress is halved, so that every search ends.
 
     Args:
-      objective: L, with `objective(estimate).value == 0` (its origin is the estimate).
-      estimate: `[d]` the minimiser of L over the ball (over R^d without one).
+      objective: L minus its value at the estimate, so that `objective(estimate).value == 0`.
+      estimate: `[d]` the minimiser of L over the ball, or over R^d if `radius` is None.
       slack: `[]` B > 0.
       arms: `[K, d]`.
       radius: radius of the ball; None: no ball, which requires a positive definite Hessian.
-      start: points in the ball near the solution, and multipliers; None: start at the estimate.
+      start: points in the ball near the solutions, and multipliers; None: all searches start at the estimate.
 
     Returns:
       The K values, and the points that attain them.
@@ -176,7 +175,7 @@ def _maximise_one(
     guess: Maximisers,
 ) -> Maximisers:
     eps = jnp.finfo(slack.dtype).eps
-    precision = eps**0.5  # the last step, taken without an evaluation, squares the error
+    precision = eps**0.5  # the last step, taken without an evaluation of L, squares the error
 
     def look(now: _Search) -> _Search:
         theta = estimate + (now.target - estimate) * now.fraction
@@ -186,20 +185,21 @@ def _maximise_one(
         target, level, ball, sound = _model_maximiser(theta, at, slack, direction, radius, now.level, now.ball)
         gain = jnp.abs(direction @ (target - theta)) + level * jnp.maximum(at.value - slack, 0.0)
         far = gain > precision * jnp.abs(direction @ (target - estimate))
-        # In float32, with a badly conditioned L, `gain` may be only a rounding error at a boundary point; then no step
-        # is taken.
+        # In float32 and for an ill-conditioned L, `gain` at a boundary point may be only a rounding error; the search
+        # then ends.
         far = far & (jnp.linalg.norm(target - theta) > 16.0 * eps * jnp.linalg.norm(theta))
         going = (far | ~sound) & jnp.isfinite(at.value)
         share = slack / jnp.maximum(at.value, slack)
         progress = share * (direction @ (theta - estimate)) > now.share * (direction @ (now.base - estimate))
         accept = near & (progress | ~going | (now.passes < _FREE_PASSES))
         one, zero = jnp.ones_like(slack), jnp.zeros_like(slack)
-        # If the model has no feasible point (only where L > slack), half the ray is inside, by convexity.
+        # If the model has no feasible point (possible only if L > slack), the search moves half the way to the
+        # estimate.
         target = trees.where(sound, target, theta)
         passes = now.passes + 1
         forward = _Search(target, level, ball, jnp.where(sound, one, 0.5), zero, one, theta, share, going, passes)
         low, high = jnp.where(outside, now.low, now.fraction), jnp.where(outside, now.fraction, now.high)
-        # The square root is exact for a quadratic L, and on the safe side where curvature grows.
+        # The square root gives the boundary of the level set exactly if L is quadratic.
         fraction = jnp.where(low > 0.0, 0.5 * (low + high), high * jnp.sqrt(slack / at.value))
         back = now._replace(fraction=fraction, low=low, high=high, passes=passes)
         halfway = now.base + (now.target - now.base) * 0.5
@@ -219,18 +219,18 @@ def _maximise_one(
 
 
 class _Dual(NamedTuple):
-    """Multipliers of the model problem, the maximiser that belongs to them, and the next Newton step."""
+    """Multipliers of the model problem, the maximiser of their Lagrangian, and the next Newton step of the dual."""
 
-    level: jax.Array  # []
-    ball: jax.Array  # []
+    level: jax.Array  # []  multiplier of the level set
+    ball: jax.Array  # []  multiplier of the ball
     step: Vector  # [d]  from the centre of the model to the maximiser
-    value: jax.Array  # []  value of the dual, an upper bound that is minimised
-    level_step: jax.Array  # []
-    ball_step: jax.Array  # []
-    turn: Vector  # [d]  change of `step` along the Newton step
-    decrease: jax.Array  # []  decrease that the Newton step predicts
-    fraction: jax.Array  # []
-    passes: jax.Array  # []
+    value: jax.Array  # []  value of the dual function, which is minimised
+    level_step: jax.Array  # []  Newton step of `level`
+    ball_step: jax.Array  # []  Newton step of `ball`
+    turn: Vector  # [d]  change of `step` along the Newton step, to first order
+    decrease: jax.Array  # []  decrease of `value` that the Newton step predicts
+    fraction: jax.Array  # []  fraction of the Newton step that is tried next
+    passes: jax.Array  # []  number of passes
 
 
 def _model_maximiser(
@@ -242,13 +242,13 @@ def _model_maximiser(
     level: jax.Array,
     ball: jax.Array,
 ) -> tuple[Vector, jax.Array, jax.Array, jax.Array]:
-    """Return `max direction'th` over the ball and `{q(th) <= slack}`, q the quadratic model of L at theta.
+    """Maximise `direction'th` over the ball and `{q(th) <= slack}`, where q is the quadratic model of L at theta.
 
-    If only one of the two constraints binds, the maximiser has a closed form. If both bind, it maximises the
-    Lagrangian, and the two multipliers minimise the convex dual function, by damped Newton steps.
+    If only one of the two constraints binds, the maximiser has a closed form. If both bind, it maximises the Lagrangian
+    for the two multipliers that minimise the convex dual function, which are computed by damped Newton steps.
 
     Returns:
-      The maximiser, the multipliers (the given ones if they were not needed), and whether a maximiser exists.
+      The maximiser, the multipliers (unchanged unless both constraints bind), and whether a maximiser exists.
     """
     gradient = at.gradient
     info = jnp.finfo(slack.dtype)
@@ -279,8 +279,8 @@ def _model_maximiser(
         a, c = a * (1.0 + 4.0 * info.eps) + info.tiny, c * (1.0 + 4.0 * info.eps) + info.tiny
         determinant = jnp.maximum(a * c - b * b, info.eps * a * c)
         level_step, ball_step = (b * spare_ball - c * spare) / determinant, (b * spare - a * spare_ball) / determinant
-        # A step goes to the minimiser of the quadratic over the box in which both multipliers keep at least a tenth of
-        # their value.
+        # The step minimises the quadratic model of the dual over the box in which both multipliers keep at least a
+        # tenth of their value.
         least_level, least_ball = -0.9 * level, -0.9 * ball
         level_step, ball_step = (
             jnp.where(ball_step < least_ball, -(spare + b * least_ball) / a, level_step),

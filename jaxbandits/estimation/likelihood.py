@@ -1,12 +1,12 @@
-"""Negative log-likelihood of a generalised linear model over all rounds so far.
+"""Negative log-likelihood of a generalised linear model, summed over all past rounds.
 
     L(theta) = sum_s [m(x_s'theta) - r_s x_s'theta] / g + ridge ||theta||^2 / 2
 
-For each distinct arm, it depends only on the number of plays and the total reward. Two kinds of data therefore share
-the same three functions:
+For each distinct arm, it depends only on the number of plays and the total reward. The functions below therefore accept
+two kinds of data:
 
-* `Pulls`: the same K arms every round. Exact; memory and evaluation cost O(K) for every t.
-* `Samples`: arms that change. Every round is stored; an evaluation costs O(t), not O(capacity) (`estimation.history`).
+* `Pulls`, if the same K arms are offered in every round. Memory and evaluation cost O(K), for every t.
+* `Samples`, if the arms change. Every round is stored, and an evaluation costs O(t) (`estimation.history`).
 
     data = empty(dim, n_arms=K)            or            empty(dim, capacity=T)
     data = record(data, t, arms, decision, reward)
@@ -33,8 +33,8 @@ from jaxbandits.types import Decision
 class Pulls(NamedTuple):
     """Sufficient statistics of K fixed arms."""
 
-    arms: jax.Array  # [K, d]  zero before the first round
-    counts: jax.Array  # [K]  n_k; NaN after an arm has changed
+    arms: jax.Array  # [K, d]  features of the arms; 0 before the first round
+    counts: jax.Array  # [K]  number of plays of arm k; NaN after the features of an arm have changed
     totals: jax.Array  # [K]  sum of the rewards of arm k
 
 
@@ -49,7 +49,7 @@ Data = Pulls | Samples
 
 
 class Evaluation(NamedTuple):
-    """L and its derivatives at a point."""
+    """Value, gradient and Hessian of L at a point."""
 
     value: jax.Array  # []  L(theta) - L(origin)
     gradient: Vector  # [d]
@@ -60,9 +60,9 @@ def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> D
     """Return data without rounds.
 
     Args:
-      dim: d.
-      n_arms: K, for `Pulls`.
-      capacity: number of rounds to store, for `Samples`; used if `n_arms` is None.
+      dim: d, dimension of the features.
+      n_arms: K, number of arms, for `Pulls`; None for `Samples`.
+      capacity: number of rounds to store, for `Samples`.
     """
     zero = jnp.zeros(dim)
     if n_arms is None:
@@ -73,12 +73,12 @@ def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> D
 def record(
     data: Data, t: jax.Array, arms: jax.Array, decision: Decision, reward: jax.Array, member: ArrayLike = 1.0
 ) -> Data:
-    """Return the data with round t = 0, 1, ... added, `decision.index` and `decision.x` played.
+    """Return the data after adding round t = 0, 1, ..., in which `decision` was played.
 
-    The data do not change if `member` is 0.
+    If `member` is 0, the round does not contribute.
 
-    If arms change under `Pulls`, or a round exceeds the capacity of `Samples`, the estimate would silently be a
-    different one; every later evaluation is NaN instead.
+    If the arms of `Pulls` change, or if a round exceeds the capacity of `Samples`, every later evaluation is NaN,
+    because the estimate would otherwise be silently wrong.
     """
     if isinstance(data, Samples):
         reward = jnp.where(t < data.rewards.shape[0], reward, jnp.nan)
@@ -98,15 +98,15 @@ def _count(
 
 
 class Likelihood:
-    """L of one round as a function of theta; not a pytree, but created where it is used.
+    """L after a given number of rounds, as a function of theta. It is not a pytree and is created when it is needed.
 
     Attributes:
-      origin: `[d]`; values are differences to the value there, computed sample by sample, so that a difference that is
-        small compared with L remains accurate.
+      origin: `[d]` point whose value is subtracted from every value. The difference is computed sample by sample, so
+        that it is accurate even if it is small compared with L.
     """
 
     def __init__(self, link: Link, data: Data, count: ArrayLike, ridge: ArrayLike | None, origin: Vector):
-        """Define L of the first `count` rounds; `ridge=None`: no ridge term."""
+        """Define L for the first `count` rounds; `ridge=None` omits the ridge term."""
         self.link, self.data, self.count, self.ridge, self.origin = link, data, count, ridge, origin
 
     def __call__(self, theta: Vector) -> Evaluation:
@@ -130,19 +130,21 @@ class Likelihood:
         return Evaluation(value, gradient, hessian)
 
     def _sums(self, theta: Vector, design: jax.Array, weights: jax.Array, responses: jax.Array) -> Any:
-        """Return the three sums over rows; the value of a row is `weights` times m(z) minus `responses` times z."""
+        """Return value, gradient and Hessian summed over rows; the value of a row is `weights m(z) - responses z`."""
         link = self.link
-        # The barrier ties z0 to z; otherwise XLA moves the means at the origin out of loops that rarely run.
+        # The barrier makes z0 depend on z; otherwise XLA moves the computation for the origin out of loops that rarely
+        # run.
         z, z0 = barrier((design @ theta, design @ self.origin))
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
-        # Row by row, so that terms that cancel leave no rounding errors in directions that few rows contain.
+        # Residuals are computed row by row, so that terms that cancel leave no rounding errors in directions that occur
+        # in few rows.
         values = weights * partition - responses * (z - z0)
         residuals, curvatures = weights * mean - responses, weights * slope
         return jnp.sum(values), residuals @ design, (design.T * curvatures) @ design
 
 
 def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: ArrayLike = 0) -> None:
-    """Check the fields of learners with either kind of data.
+    """Check the fields of a learner that can use either kind of data.
 
     Raises:
       InputError: unless exactly one of `n_arms` and `capacity` is given, and `capacity` is at least the horizon.
@@ -159,10 +161,10 @@ def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: Arr
 
 
 def check_link(name: str, link: Any, bound: ArrayLike) -> None:
-    """Check that a link suits estimators on a ball around 0.
+    """Check that a link is defined for all parameters in a ball around 0.
 
     Raises:
-      InputError: for a value that is not a link, or a link that is not defined on [-bound, bound].
+      InputError: if the value is not a link, or if the link is not defined on [-bound, bound].
     """
     if not isinstance(link, Link):
         raise InputError(f"{name}.link must have the members of estimation.links.Link, got {type(link).__name__}")

@@ -1,13 +1,13 @@
-"""Links of generalised linear models. One class has all functions and constants of an exponential family.
+"""Links of generalised linear models; each class has all functions and constants of an exponential family.
 
     p(r | z) = exp((r z - m(z)) / g + h(r, g)),   z = x'theta,   E[r] = mu(z) = m'(z),   Var[r] = g mu'(z)
 
 A link is a frozen pytree. It is a field of the algorithm (the assumed link) and of the environment (the true link), so
-that a misspecified link is one argument. A new link is a class with the members of `Link`, decorated with `@pytree` so
-that its numbers are traced; no other code changes. Every estimator requires that `mu` is increasing and `|mu''| <= R
-mu'`.
+that a misspecified model needs only a different argument. A new link is a class with the members of `Link`, decorated
+with `@pytree` so that its parameters are traced; no other code needs to change. Every estimator requires that `mu` is
+increasing and that `|mu''| <= R mu'`.
 
-A link with bounded rewards has their interval as `reward_range`.
+A link with bounded rewards has the property `reward_range`, the interval that contains them.
 
 A link may also have `lipschitz(count, bound, dim, delta)`, a Lipschitz constant of the negative log-likelihood of
 `count` rounds on the ball of radius `bound` for all rewards; see the function of that name.
@@ -26,7 +26,8 @@ from jaxbandits.numerics import elementary, rng
 class Link(Protocol):
     """Protocol of links, for algorithms and environments; every function is elementwise in `z`.
 
-    Members are methods and properties, not stored tables, so that a link with a traced field (a variance) is sweepable.
+    Members are methods and properties and not stored tables, so that a sweep can vary a traced field such as a
+    variance.
     """
 
     @property
@@ -36,7 +37,7 @@ class Link(Protocol):
 
     @property
     def self_concordance(self) -> ArrayLike:
-        """`R` with `|mu''| <= R mu'` wherever the link is used; it may depend on the link's own fields."""
+        """`R` such that `|mu''| <= R mu'` for all admissible z; it may depend on the fields of the link."""
         ...
 
     def log_partition(self, z: ArrayLike) -> jax.Array:
@@ -44,11 +45,11 @@ class Link(Protocol):
         ...
 
     def mean(self, z: ArrayLike) -> jax.Array:
-        """Return `mu(z) = m'(z)`, increasing."""
+        """Return `mu(z) = m'(z)`, which is increasing in z."""
         ...
 
     def slope(self, z: ArrayLike) -> jax.Array:
-        """Return `mu'(z) > 0`, with full relative precision even if it is small."""
+        """Return `mu'(z) > 0`, with full relative precision even if `mu'(z)` is small."""
         ...
 
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
@@ -58,7 +59,7 @@ class Link(Protocol):
     def sample(self, key: jax.Array, z: jax.Array) -> jax.Array:
         """Return one reward with mean `mu(z)`, in the dtype of `z`.
 
-        For a fixed key it is monotone in `z` where this costs nothing.
+        For a fixed key, the sample is monotone in `z` for some links.
         """
         ...
 
@@ -66,24 +67,24 @@ class Link(Protocol):
 def lipschitz(link: Link, count: ArrayLike, bound: ArrayLike, dim: int, delta: ArrayLike) -> jax.Array | None:
     """Return a Lipschitz constant of the negative log-likelihood of `count` rounds, on the ball and for unit arms.
 
-    The constants are those of OFUGLB (Lee, Yun & Jun, NeurIPS 2024). None if the link defines none; use the sum of
-    `reward_lipschitz` instead.
+    The constants are those of OFUGLB (Lee, Yun & Jun, NeurIPS 2024). The result is None if the link defines no
+    constant; use the sum of `reward_lipschitz` instead.
 
     Args:
-      link: the family.
+      link: the link of the model.
       count: number of rounds.
       bound: radius S of the ball of parameters.
-      dim: d.
-      delta: probability with which the constant may be too small (unbounded rewards).
+      dim: d, dimension of the parameter.
+      delta: probability with which the constant may be too small, if rewards are unbounded.
     """
     stated = getattr(link, "lipschitz", None)
     return None if stated is None else stated(count, bound, dim, delta)
 
 
 def reward_lipschitz(link: Link, reward: ArrayLike, bound: ArrayLike) -> jax.Array:
-    """Return the Lipschitz constant of one round with a known reward.
+    """Return the Lipschitz constant of the negative log-likelihood of one round, given its reward.
 
-    It is the larger of `|mu(S) - r|` and `|mu(-S) - r|`, over g.
+    It is the larger of `|mu(S) - r| / g` and `|mu(-S) - r| / g`.
     """
     high, low = link.mean(jnp.asarray(bound)), link.mean(jnp.negative(bound))
     return jnp.maximum(jnp.abs(high - reward), jnp.abs(low - reward)) / link.dispersion
@@ -91,7 +92,7 @@ def reward_lipschitz(link: Link, reward: ArrayLike, bound: ArrayLike) -> jax.Arr
 
 @pytree
 class Gaussian:
-    """`N(z, variance)`: `m = z^2 / 2`, `mu = z`."""
+    """Gaussian rewards `N(z, variance)`, with `m = z^2 / 2` and `mu = z`."""
 
     variance: ArrayLike = param(1.0, "(0, inf)", "g, variance of a reward")
 
@@ -123,11 +124,11 @@ class Gaussian:
 
 @pytree
 class Bernoulli:
-    """Logistic: rewards 0 and 1, `m = log(1 + e^z)`, `mu = 1 / (1 + e^-z)`."""
+    """Rewards 0 and 1 with the logistic link, `m = log(1 + e^z)` and `mu = 1 / (1 + e^-z)`."""
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """0 and 1."""
+        """Interval [0, 1] of the rewards."""
         return 0.0, 1.0
 
     @property
@@ -158,8 +159,8 @@ class Bernoulli:
         return jnp.asarray(count, jnp.result_type(float))
 
     def sample(self, key: jax.Array, z: jax.Array) -> jax.Array:
-        # {u < mu(z)} with one uniform; above zero its complement is compared with the rarer outcome, which keeps
-        # small probabilities in float32 and the draw monotone in z.
+        # The reward is 1 if u < mu(z). For z > 0 the rarer outcome is 0, and 1 - u is compared with its probability.
+        # Small probabilities are thus accurate in float32, and the reward is monotone in z.
         high, low = rng.random_words(key)
         positive = z > 0
         uniform = rng.uniform_of_words(jnp.where(positive, ~high, high), jnp.where(positive, ~low, low))
@@ -168,7 +169,7 @@ class Bernoulli:
 
 @pytree
 class Poisson:
-    """Counts: `m = mu = mu' = e^z`."""
+    """Poisson counts, with `m = mu = mu' = e^z`."""
 
     @property
     def dispersion(self) -> ArrayLike:
@@ -199,14 +200,16 @@ class Poisson:
 
 @pytree
 class Exponential:
-    """`Exp` with mean `-1/z`, on `z <= -margin < 0` only: `m = -log(-z)`, `mu = -1/z`, `mu' = 1/z^2`.
+    """Exponential rewards with mean `-1/z` for `z <= -margin < 0`: `m = -log(-z)`, `mu = -1/z`, `mu' = 1/z^2`.
 
-    The natural parameter is negative, so 0 cannot be in the parameter set: give learner and environment a ball with a
-    `center`, and arms with `x'theta <= -margin` for every theta in it. Outside $(z >= 0)$ the functions are infinite or
-    NaN, never clipped. The paper states $R = 0$; it is 2 / margin, since `mu''/mu' = 2/|z|`.
+    The natural parameter is negative, so that 0 cannot be in the parameter set. Use a learner and an environment whose
+    parameter ball has a `center`, and arms with `x'theta <= -margin` for every theta in the ball. For $z >= 0$
+    nothing is clipped: the log-partition function is infinite or NaN there, and the mean is meaningless. The paper
+        states $R = 0$; the correct value is
+    2 / margin, since `mu''/mu' = 2/|z|`.
     """
 
-    margin: ArrayLike = param(1.0, "(0, inf)", "least |z| over arms and parameters; R = 2 / margin")
+    margin: ArrayLike = param(1.0, "(0, inf)", "smallest |z| over arms and parameters; R = 2 / margin")
 
     @property
     def dispersion(self) -> ArrayLike:
@@ -226,7 +229,7 @@ class Exponential:
         return 1.0 / jnp.square(z)
 
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
-        """Return both bounds; the upper one is `inf` if the interval leaves `z <= -margin`."""
+        """Return the bounds 0 and `inf` if the interval is not contained in `z <= -margin`."""
         inside = jnp.less_equal(high, jnp.negative(self.margin))
         return jnp.where(inside, self.slope(low), 0.0), jnp.where(inside, self.slope(high), jnp.inf)
 

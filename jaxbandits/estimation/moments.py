@@ -1,10 +1,10 @@
-"""Moments of features and rewards in groups of rows, for regressions that are fitted to many rounds at once.
+"""Second moments of features and rewards in groups of rows, for regressions that are fitted to many rounds at once.
 
     G_k = sum z z',   c_k = sum reward z,   over the rows of group k
 
-Rows of one group are copied side by side first, in blocks of `_BLOCK` rows that belong to one group, so that G_k costs
-one matrix product per block. A product of all rows with their features masked by group would cost K times as much. The
-trial axis comes first here, unlike elsewhere: products of this size are those of a matrix library, for each trial.
+The rows of each group are first copied into blocks of `_BLOCK` rows of the same group, so that G_k costs one matrix
+product per block. Masking all rows for each group would cost K times as much. Unlike elsewhere, the trial axis comes
+first here, because products of this size are computed by a matrix library, one trial at a time.
 """
 
 import functools
@@ -19,8 +19,8 @@ from jaxbandits.base.pytree import PyTree
 from jaxbandits.tracing.batching import trials_last
 from jaxbandits.tracing.vmap_last import vmap_last
 
-_BLOCK = 64  # rows of a block; the last block of a group is filled up with zeros
-_BLOCKS = 4  # of a step
+_BLOCK = 64  # number of rows of a block; the last block of a group is padded with zeros
+_BLOCKS = 4  # number of blocks per loop step
 
 
 class Moments(NamedTuple):
@@ -32,15 +32,15 @@ class Moments(NamedTuple):
 
 
 class RowBlocks(NamedTuple):
-    """Rows in the order of their groups, with the trial axis first."""
+    """Rows sorted by group, with the trial axis of length W first."""
 
     inputs: jax.Array  # [W, n, m]
     reward: jax.Array  # [W, n]
-    weight: jax.Array  # [W, n]  1; 0 for a row that fills a block up
-    group: jax.Array  # [W, n / _BLOCK]  of each block
-    steps: jax.Array  # []  steps that cover all rows
-    count: jax.Array  # [W, K]
-    parameters: Any  # leaves [W, ...]
+    weight: jax.Array  # [W, n]  1 for a row, 0 for padding
+    group: jax.Array  # [W, n / _BLOCK]  group of each block
+    steps: jax.Array  # []  number of loop steps that cover all rows
+    count: jax.Array  # [W, K]  number of rows of each group
+    parameters: Any  # leaves [W, ...]  parameters of the feature map
 
 
 def moments(
@@ -52,16 +52,17 @@ def moments(
     count: jax.Array,
     n_groups: int,
 ) -> Moments:
-    """Return the moments of the features of rows.
+    """Return the moments of the features of the first `count` rows.
 
     Args:
-      features: function from parameters and inputs `[n, m]` to features `[n, d]`; the same object in every call.
-      parameters: of `features`.
-      inputs: `[n, m]`.
+      features: function that maps parameters and inputs `[n, m]` to features `[n, d]`. Pass the same object in every
+        call, because compiled functions are cached by it.
+      parameters: parameters of `features`.
+      inputs: `[n, m]` inputs of the rows.
       group: `[n]` group of each row, from 0.
-      reward: `[n]`.
-      count: `[]` number of rows that count, the first ones; the same for all trials under `vmap`.
-      n_groups: K.
+      reward: `[n]` rewards of the rows.
+      count: `[]` number of rows that are used; the same for all trials under `vmap`.
+      n_groups: K, number of groups.
     """
     return _moments(features, n_groups)(parameters, inputs, group, reward, count)
 
@@ -78,13 +79,13 @@ def squared_residuals(
     """Return `sum (reward - z'coefficients_k)^2` `[K]` over the rows of each group.
 
     Args:
-      features: as in `moments`, like all arguments up to `count`.
-      parameters: of `features`.
-      inputs: `[n, m]`.
-      group: `[n]`.
-      reward: `[n]`.
-      count: `[]`.
-      coefficients: `[d, K]`.
+      features: function of parameters and inputs, as in `moments`.
+      parameters: parameters of `features`.
+      inputs: `[n, m]` inputs of the rows.
+      group: `[n]` group of each row, from 0.
+      reward: `[n]` rewards of the rows.
+      count: `[]` number of rows that are used.
+      coefficients: `[d, K]` coefficients of each group.
     """
     return _residuals(features)(parameters, inputs, group, reward, count, coefficients)
 
@@ -135,7 +136,7 @@ def _residuals(features: Any) -> Callable[..., jax.Array]:
         size = min(_BLOCKS * _BLOCK, x.shape[1])
 
         def step(i: jax.Array, total: jax.Array) -> jax.Array:
-            start = jnp.minimum(i * size, x.shape[1] - size)  # the last step may start earlier
+            start = jnp.minimum(i * size, x.shape[1] - size)  # the last step may overlap the one before it
             rows = start + jnp.arange(size)
             valid = (rows >= i * size) & (rows < count)
             z = jax.vmap(features)(w, lax.dynamic_slice_in_dim(x, start, size, 1))
@@ -155,7 +156,7 @@ def _matmul(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def _blocks(rows: RowBlocks, i: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """Return the inputs, rewards and weights `[W, n, ...]` of a step, and the groups `[W, _BLOCKS]` of its blocks."""
+    """Return inputs, rewards and weights `[W, n, ...]` for loop step i, and the groups `[W, _BLOCKS]` of its blocks."""
     size = _BLOCKS * _BLOCK
     x, reward, weight = (
         lax.dynamic_slice_in_dim(leaf, i * size, size, 1) for leaf in (rows.inputs, rows.reward, rows.weight)
@@ -166,7 +167,7 @@ def _blocks(rows: RowBlocks, i: jax.Array) -> tuple[jax.Array, jax.Array, jax.Ar
 def _arrange(
     parameters: PyTree, inputs: jax.Array, group: jax.Array, reward: jax.Array, count: jax.Array, n_groups: int
 ) -> RowBlocks:
-    """Copy rows into the blocks of their groups; trial axes are last in the arguments."""
+    """Copy rows into blocks by group; trial axes are last in the arguments and first in the result."""
     trials = jnp.broadcast_shapes(inputs.shape[2:], group.shape[1:], reward.shape[1:])
     flat = functools.partial(_flatten_trials, trials=trials)
     rows = jnp.concatenate([flat(inputs), flat(reward)[:, None]], axis=1)  # [n, m + 1, W]
@@ -188,26 +189,26 @@ def _arrange(
 
 
 def _flatten_trials(leaf: jax.Array, trials: tuple[int, ...]) -> jax.Array:
-    """Broadcast the trailing axes to those of the trials, and merge them."""
+    """Broadcast the trailing axes to the trial axes, and merge them into one."""
     own = leaf.shape[: leaf.ndim - len(trials)]
     return jnp.broadcast_to(leaf, (*own, *trials)).reshape(*own, -1)
 
 
 def _trials_first(leaf: jax.Array, trials: tuple[int, ...]) -> jax.Array:
-    """Return `[W, ...]` of an array with the axes of the trials last."""
+    """Move the trial axes, which are last, to a single first axis, so that the result is `[W, ...]`."""
     return jnp.moveaxis(_flatten_trials(leaf, trials), -1, 0)
 
 
 def _place(group: jax.Array, count: jax.Array, n_groups: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return for each slot the row that it takes, from 1, or 0; for each block its group; the sizes of the groups."""
+    """Return the row for each slot (from 1; 0: none), the group of each block, and the number of rows of each group."""
     n = len(group)
     is_member = (group[:, None] == jnp.arange(n_groups)) & (jnp.arange(n)[:, None] < count)
     rank = jnp.cumsum(is_member.astype(jnp.int32), axis=0)  # [n, K]
     counts = rank[-1]
-    end = jnp.cumsum((counts + _BLOCK - 1) // _BLOCK)  # [K]  blocks up to each group
+    end = jnp.cumsum((counts + _BLOCK - 1) // _BLOCK)  # [K]  number of blocks up to and including each group
     first = end - (counts + _BLOCK - 1) // _BLOCK
     n_blocks = -(-(n // _BLOCK + n_groups) // _BLOCKS) * _BLOCKS
     slot = jnp.sum(jnp.where(is_member, first * _BLOCK + rank - 1, 0), axis=1)
-    slot = jnp.where(jnp.arange(n) < count, slot, n_blocks * _BLOCK)  # none
+    slot = jnp.where(jnp.arange(n) < count, slot, n_blocks * _BLOCK)  # unused rows are dropped
     source = jnp.zeros(n_blocks * _BLOCK, jnp.int32).at[slot].set(jnp.arange(1, n + 1, dtype=jnp.int32), mode="drop")
     return source, jnp.sum(jnp.arange(n_blocks)[:, None] >= end, axis=1), counts

@@ -1,9 +1,9 @@
-"""Optax transformation as part of a model, with traced hyperparameters.
+"""Optax transformation as a field of a model, with traced hyperparameters.
 
     Optimizer(make=optax.sgd, hyperparameters={"learning_rate": 0.01, "momentum": 0.9})
 
-`make` is called with the traced values inside each method, so that a learning rate is swept like every other field,
-under the name `"optimizer.hyperparameters.learning_rate"`, without a new compilation.
+`make` is called with the traced values inside each method, so that a learning rate can be swept like any other field,
+under the name `"optimizer.hyperparameters.learning_rate"` and without recompilation.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 
 @functools.cache
 def settings_class(names: tuple[str, ...]) -> type:
-    """Return a pytree dataclass with these traced fields, the same class for the same names."""
+    """Return a pytree dataclass with traced fields of these names; equal names give the same class."""
     fields = {name: param(range="[-inf, inf]", doc="an argument of `make`") for name in names}
     namespace = {"__annotations__": dict.fromkeys(names, ArrayLike), "__module__": __name__, **fields}
     return pytree(type("Hyperparameters", (), namespace))
@@ -28,16 +28,17 @@ def settings_class(names: tuple[str, ...]) -> type:
 
 @pytree
 class Optimizer:
-    """Function that creates an `optax.GradientTransformation`, and its arguments."""
+    """Function that creates an `optax.GradientTransformation`, with the arguments that it receives."""
 
     make: Any = static(optax.adam, doc="function that returns an optax.GradientTransformation")
     hyperparameters: Any = param(
-        factory=lambda: settings_class(("learning_rate",))(learning_rate=0.01), doc="its traced arguments, by name"
+        factory=lambda: settings_class(("learning_rate",))(learning_rate=0.01),
+        doc="traced arguments of `make`, by name",
     )
-    options: Any = static((), doc="its static arguments, by name")
+    options: Any = static((), doc="static arguments of `make`, by name")
 
     def __post_init__(self) -> None:
-        # Mappings become sweepable or hashable; values may be tracers.
+        # Dictionaries are converted to a pytree that can be swept, and to a hashable tuple; values may be tracers.
         if isinstance(self.hyperparameters, dict):
             settings = settings_class(tuple(self.hyperparameters))(**self.hyperparameters)
             object.__setattr__(self, "hyperparameters", settings)
@@ -48,10 +49,10 @@ class Optimizer:
         """Raise InputError if `make` does not return a transformation when called with these arguments."""
         if not callable(self.make) or isinstance(self.make, optax.GradientTransformation):
             raise InputError(
-                "Optimizer.make must be the function that makes a transformation, such as optax.adam, got "
+                "Optimizer.make must be a function that returns a transformation, such as optax.adam, got "
                 f"{format_value(self.make)}"
             )
-        # A swept field has an axis of sweep points.
+        # A swept field has a leading axis of sweep points, of which the first is tested.
         point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)
         try:
             jax.eval_shape(lambda: point.transformation().init(np.zeros(2)))
@@ -63,11 +64,11 @@ class Optimizer:
             ) from None
 
     def spec_fields(self) -> dict[str, Any]:
-        """Return the fields by name for a specification, with `hyperparameters` as a mapping from name to value."""
+        """Return a dict of the fields for a specification, in which `hyperparameters` is a dict as well."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return values | {"hyperparameters": dict(vars(self.hyperparameters))}
 
     def transformation(self) -> optax.GradientTransformationExtraArgs:
-        """Return the transformation with the current values."""
+        """Return the transformation for the current values of the hyperparameters."""
         made = self.make(**dict(self.options), **vars(self.hyperparameters))
         return optax.with_extra_args_support(made)

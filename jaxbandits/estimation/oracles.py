@@ -1,9 +1,9 @@
-"""Oracles of combinatorial bandits: the set of items with the largest sum of scores, under constraints.
+"""Oracles of combinatorial bandits, which compute the set of items with the largest sum of scores under constraints.
 
-    items = oracle.best(scores, mask)        [m] int32 from scores `[L]`; -1 in empty places
-    oracle.admits(items)                     whether a choice satisfies the constraints
+    items = oracle.best(scores, mask)        [m] int32 from scores `[L]`; -1 at positions without an item
+    oracle.admits(items)                     whether a set of items satisfies the constraints
 
-An oracle is static: its sizes are part of the compiled program.
+The fields of an oracle are static, since the compiled code depends on them.
 """
 
 import itertools
@@ -23,7 +23,7 @@ _SIZES = "[1, 10000]"
 
 
 def require_oracle(owner: str, oracle: Any, n_items: int) -> None:
-    """Raise InputError unless a field of `owner` is an oracle for `n_items` items."""
+    """Raise InputError unless the field `oracle` of the class `owner` is an oracle for `n_items` items."""
     if not all(hasattr(oracle, method) for method in ("best", "admits", "check_items")):
         raise InputError(
             f"{owner}.oracle must be one of jaxbandits.oracles, such as TopM(size=3), got {format_value(oracle)}"
@@ -43,7 +43,7 @@ class TopM:
             raise InputError(f"TopM.size must be at most n_items={n_items}, got {self.size}")
 
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:
-        """Return the items `[m]` with the largest scores `[L]` that a mask `[L]` allows; None: all may be chosen."""
+        """Return the items `[m]` with the largest scores `[L]` among those that a mask `[L]` allows (None: all)."""
         return top_items(scores, mask, self.size)
 
     def admits(self, items: jax.Array) -> jax.Array:
@@ -57,7 +57,7 @@ class Partition:
     """Oracle that chooses one item from each of m blocks of b consecutive items (a partition matroid)."""
 
     blocks: int = static(range="[1, inf)", doc="m, number of blocks")
-    block_size: int = static(range="[1, inf)", doc="b, items of a block")
+    block_size: int = static(range="[1, inf)", doc="b, number of items of a block")
 
     @property
     def size(self) -> int:
@@ -72,7 +72,7 @@ class Partition:
             )
 
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:
-        """Return the items `[m]` with the largest score in each block, -1 where a mask `[L]` allows none."""
+        """Return the item with the largest score of each block `[m]`; -1 for a block without an allowed item."""
         allowed = jnp.ones(len(scores), bool) if mask is None else jnp.asarray(mask)
         by_block = jnp.where(allowed, scores, -jnp.inf).reshape(self.blocks, self.block_size)
         found = jax.vmap(first_axis.argmax)(by_block)
@@ -81,7 +81,7 @@ class Partition:
         return jnp.where(is_there, start + found, -1).astype(jnp.int32)
 
     def admits(self, items: jax.Array) -> jax.Array:
-        """Return whether each place holds an item of its block, or no item."""
+        """Return True if position i holds an item of block i, or no item, for every i."""
         block = jnp.arange(self.blocks, dtype=jnp.int32)
         return jnp.all((items < 0) | (items // self.block_size == block))
 
@@ -91,33 +91,33 @@ class LayeredPaths:
     """Oracle that chooses a path through a layered graph, one edge per layer, by dynamic programming.
 
     Items are the edges, numbered layer by layer. An edge of a layer leads from a node to a node of the next layer; a
-    path may start at any node with an edge in the first layer. Ties: the path whose first edge, then second edge, ...
-    has the smaller number.
+    path may start at any node with an edge in the first layer. Ties go to the path that starts at the node with the
+    smallest number, then to the path whose first edge has the smallest number, then its second edge, and so on.
 
     Example:
       >>> LayeredPaths.disjoint(n_paths=3, length=2).edges
       (((0, 0), (1, 1), (2, 2)), ((0, 0), (1, 1), (2, 2)))
     """
 
-    edges: Any = static(doc="for each layer the edges (from, to) between numbered nodes, from 0")
+    edges: Any = static(doc="for each layer, the edges (from, to); nodes of a layer are numbered from 0")
 
     def __post_init__(self) -> None:
-        """Convert lists, as in a sweep file, to tuples, which can be compared and hashed."""
+        """Convert lists, which a sweep file contains, to tuples, which are hashable."""
         object.__setattr__(self, "edges", _as_tuples(self.edges))
 
     @classmethod
     def disjoint(cls, *, n_paths: int, length: int) -> "LayeredPaths":
-        """Make disjoint paths: items j, j + n_paths, j + 2 n_paths, ... are path j."""
+        """Return a graph of disjoint paths: path j consists of the items j, j + n_paths, j + 2 n_paths, ..."""
         n_paths, length = integer("n_paths", n_paths, _SIZES), integer("length", length, _SIZES)
         return cls(edges=(tuple((j, j) for j in range(n_paths)),) * length)
 
     @classmethod
     def complete(cls, *, n_nodes: int, length: int) -> "LayeredPaths":
-        """Make layers of `n_nodes` nodes between a source and a sink, with edges between all nodes of adjacent layers.
+        """Return a graph with fully connected layers of `n_nodes` nodes between a source and a sink.
 
         Args:
-          n_nodes: nodes of a layer.
-          length: edges of a path, at least 2.
+          n_nodes: number of nodes of a layer.
+          length: number of edges of a path, at least 2.
         """
         n_nodes, length = integer("n_nodes", n_nodes, "[1, 100]"), integer("length", length, "[2, 10000]")
         first, last = tuple((0, j) for j in range(n_nodes)), tuple((j, 0) for j in range(n_nodes))
@@ -125,7 +125,7 @@ class LayeredPaths:
         return cls(edges=(first, *(between,) * (length - 2), last))
 
     def check(self) -> None:
-        """Raise InputError unless the edges are pairs of whole numbers, all different in a layer, and form a path."""
+        """Raise InputError unless the edges of each layer are different pairs of whole numbers and a path exists."""
         is_graph = isinstance(self.edges, tuple) and bool(self.edges) and all(map(_is_layer, self.edges))
         if not is_graph:
             raise InputError(
@@ -145,7 +145,7 @@ class LayeredPaths:
 
     @property
     def first_items(self) -> tuple[int, ...]:
-        """First item of each layer, and the number of items."""
+        """First item of each layer, followed by the number of items."""
         return (0, *itertools.accumulate(len(layer) for layer in self.edges))
 
     def check_items(self, n_items: int) -> None:
@@ -155,16 +155,16 @@ class LayeredPaths:
             raise InputError(f"LayeredPaths: the number of edges must be n_items={n_items}, got {self.first_items[-1]}")
 
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:
-        """Return the edges `[m]` of the path with the largest sum of scores `[L]`, all -1 without an available path.
+        """Return the edges `[m]` of the path with the largest sum of scores `[L]`; all are -1 if no path is available.
 
-        Scores beyond the largest float divided by 4 m are clipped, so that sums are finite; NaN ranks lowest. Time is
-        $O(L)$.
+        Scores are clipped to plus or minus the largest float divided by 4 m, so that sums are finite; NaN ranks lowest.
+        The cost is $O(L)$.
         """
         most = float(jnp.finfo(scores.dtype).max) / (4 * self.size)
         values = jnp.clip(jnp.where(jnp.isnan(scores), -most, scores), -most, most)
         if mask is not None:
             values = jnp.where(mask, values, -jnp.inf)
-        # From the last layer to the first: the best sum to go from every node, and its first edge.
+        # Backward pass from the last layer to the first: the best remaining sum from every node, and its first edge.
         to_go: dict[int, jax.Array] = {}
         choices: list[dict[int, jax.Array]] = []
         for first, layer in zip(reversed(self.first_items[:-1]), reversed(self.edges), strict=True):
@@ -178,7 +178,8 @@ class LayeredPaths:
             found = {start: first_axis.argmax(jnp.stack([sums[e] for e in es])) for start, es in by_node.items()}
             to_go = {start: first_axis.max(jnp.stack([sums[e] for e in es])) for start, es in by_node.items()}
             choices.append({start: _pick(es, found[start]) for start, es in by_node.items()})
-        # Along the path: the node is known during the run only, so that every node's choice is looked at.
+        # Forward pass along the path: the node is a traced value, so that the choices of all nodes are compared with
+        # it.
         starts = sorted(to_go)
         totals = jnp.stack([to_go[start] for start in starts])
         node = _pick(starts, first_axis.argmax(totals))
@@ -190,7 +191,7 @@ class LayeredPaths:
         return jnp.where(jnp.max(totals) > -jnp.inf, jnp.stack(items), -1).astype(jnp.int32)
 
     def admits(self, items: jax.Array) -> jax.Array:
-        """Return whether the items are the edges of a path, in order, or none."""
+        """Return True if the items are the edges of a path, in order, or if all are -1."""
         is_path = jnp.ones((), bool)
         node = jnp.int32(-1)
         for place, (first, layer) in enumerate(zip(self.first_items[:-1], self.edges, strict=True)):
@@ -207,7 +208,7 @@ def _as_tuples(value: Any) -> Any:
 
 
 def _is_layer(layer: Any) -> bool:
-    """Return whether a layer of a graph is a nonempty tuple of different pairs of whole numbers from 0."""
+    """Return True if a layer of a graph is a nonempty tuple of different pairs of whole numbers >= 0."""
     if not isinstance(layer, tuple) or not layer:
         return False
     pairs = all(
@@ -217,6 +218,6 @@ def _is_layer(layer: Any) -> bool:
 
 
 def _pick(table: Sequence[int], index: jax.Array) -> jax.Array:
-    """Return the entry `[]` int32 of a fixed table at an index, 0 outside; a gather would prevent vectorised code."""
+    """Return the entry `[]` int32 of a constant table at an index, 0 outside; a gather would not be vectorised."""
     numbers = jnp.asarray(table, jnp.int32)
     return jnp.sum(jnp.where(jnp.arange(len(table)) == index, numbers, 0), dtype=jnp.int32)

@@ -1,15 +1,16 @@
-"""Sums over the last tau rounds without subtraction, for summands too large to store one per round.
+"""Sums over the last tau rounds without subtraction, for summands that are too large to store for every round.
 
-If a huge summand is added and later subtracted, the digits that it rounded away are lost. Here every sum contains only
-rounds of the window. The rounds are divided into blocks of tau, and blocks into parts of about sqrt(tau); the window is
-the end of one block and the beginning of the next.
+If a huge summand is added and later subtracted, its rounding error remains in the sum. Here every sum contains only
+rounds of the window. The rounds are divided into blocks of tau rounds, and blocks into parts of about sqrt(tau) rounds.
+The window consists of the end of one block and the beginning of the next block.
 
-    beginning   sum that grows by addition
-    ends        computed when a block is full: for every part, the sum over the later parts of the block
-    inner       when the block that follows enters a part: for every round of it, the sum over the later rounds of the
-                last block
+    beginning   sum over the current block, which grows by addition
+    ends        for every part of the last block, the sum over its later parts; computed when the block is full
+    inner       for every round of one part of the last block, the sum over the later rounds of that block; computed
+    when
+                the current block enters the same part
 
-A round computes three summands on average; memory holds tau rows and 2 sqrt(tau) summands.
+A round computes three summands on average; the memory holds tau rows and about 2 sqrt(tau) summands.
 """
 
 import math
@@ -24,17 +25,17 @@ from jaxbandits.base.pytree import PyTree
 from jaxbandits.estimation import history
 from jaxbandits.tracing import batching, target
 
-Term = Callable[[Any], Any]  # function from a row to its summand; 0 for a row of zeros
+Term = Callable[[Any], Any]  # function that maps a row to its summand, and a row of zeros to 0
 
 
 class Window(NamedTuple):
     """The rows of the last tau rounds and the sum of their summands."""
 
-    rows: Any  # [tau, ...]  row of round t at t mod tau
-    ends: Any  # [parts, ...]
-    inner: PyTree  # [part, ...]
-    ending: Any  # [...]  sum over the remaining rounds of the last block
-    beginning: Any  # [...]  sum over the rounds of this block
+    rows: Any  # [tau, ...]  the row of round t has index t mod tau
+    ends: Any  # [number of parts, ...]
+    inner: PyTree  # [size of a part, ...]
+    ending: Any  # [...]  sum over those rounds of the last block that are in the window
+    beginning: Any  # [...]  sum over the rounds of the current block
 
     @property
     def total(self) -> Any:
@@ -46,9 +47,9 @@ def empty(size: int, row: PyTree, term: Term) -> Window:
     """Return a window without rounds.
 
     Args:
-      size: tau, static.
+      size: tau, number of rounds of the window; static.
       row: a pytree of arrays with the shapes and types of a row.
-      term: function from a row to its summand.
+      term: function that maps a row to its summand.
     """
     zero = jax.tree.map(jnp.zeros_like, term(row))
     part = _part(size)
@@ -61,9 +62,9 @@ def append(window: Window, t: jax.Array, row: PyTree, term: Term) -> Window:
 
     Args:
       window: the window after the previous round.
-      t: `[]`; it should be the same for all trials under `vmap`, or else every round computes tau summands.
+      t: `[]` index of the round; if it differs between trials under `vmap`, every round computes tau summands.
       row: row of this round.
-      term: function from a row to its summand.
+      term: function that maps a row to its summand.
     """
     size = jax.tree.leaves(window.rows)[0].shape[0]
     part, slot = _part(size), t % size
@@ -72,7 +73,7 @@ def append(window: Window, t: jax.Array, row: PyTree, term: Term) -> Window:
     _, rows = history.exchange(window.rows, slot, row)
 
     def add(total: Any, i: jax.Array) -> Any:
-        """Add the summand of row i; add nothing beyond the last row."""
+        """Return the total plus the summand of row i; rows after the last row contribute 0."""
         summand = term(_at(rows, jnp.minimum(i, size - 1)))
         return jax.tree.map(lambda x, y: x + jnp.where(i < size, y, 0), total, summand)
 

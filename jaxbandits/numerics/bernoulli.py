@@ -1,10 +1,11 @@
-"""Upper confidence bounds of Bernoulli means from their divergence, in a fixed number of Newton steps.
+"""Upper confidence bounds for Bernoulli means from the KL divergence, in a fixed number of Newton steps.
 
     kl(m, q) = m log(m / q) + (1 - m) log((1 - m) / (1 - q)),   upper(m, d) = max{q : kl(m, q) <= d}
 
-With x = q - m the root of kl = d is the root of g(x) = sqrt(2 kl(m, m + x)) - sqrt(2 d), which is nearly linear
-(kl is nearly a square); Newton's step is x <- x - 2 (kl - sqrt(kl d)) / kl', kl' = x / (q (1 - q)). It starts from the
-least of three bounds on x, each from a lower bound of kl: Pinsker's 2 x^2, x^2 / (2 q), and the part in 1 - q alone.
+With x = q - m, the root of kl = d is the root of g(x) = sqrt(2 kl(m, m + x)) - sqrt(2 d). The function g is nearly
+linear, because kl is nearly a square. Newton's step for g is x <- x - 2 (kl - sqrt(kl d)) / kl', where
+kl' = x / (q (1 - q)). The iteration starts from the smallest of three upper bounds on x, which follow from three lower
+bounds on kl: Pinsker's bound 2 x^2, the bound x^2 / (2 q), and the bound that drops m log(1 / q).
 """
 
 import jax
@@ -43,7 +44,7 @@ def upper(mean: jax.Array, level: jax.Array) -> jax.Array:
       level: >= 0, of the same shape.
     """
     real = jnp.finfo(mean.dtype)
-    left = 1.0 - mean  # the room for x
+    left = 1.0 - mean  # upper bound on x
     below, above = jnp.maximum(mean, real.tiny), jnp.maximum(left, real.tiny)
     entropy = -mean * elementary.log(below) - left * elementary.log(above)
     pinsker = jnp.sqrt(0.5 * level)

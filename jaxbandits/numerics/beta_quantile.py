@@ -1,14 +1,16 @@
-"""Upper quantiles of beta laws in one or two evaluations of the incomplete beta function.
+"""Upper quantiles of beta distributions, by one or two evaluations of the incomplete beta function.
 
 In z = log(x / (1 - x)) the density of Beta(a, b) is exp(-phi(z)) up to a constant, with its mode at x = p = a / n,
-n = a + b, and phi' = n (x - p). Let r be the signed root of 2 (phi(z) - phi(mode)) = 2 n kl(p, x). Up to terms of the
-order 1 / n, r + log(phi' / (r sqrt(n p (1 - p)))) / r has the tails of a normal law (Temme, SIAM J. Math. Anal. 13,
-1982; Barndorff-Nielsen's r*). The quantile u of the normal law therefore gives a starting value,
+n = a + b, and phi' = n (x - p). Let r be the signed root of 2 (phi(z) - phi(mode)) = 2 n kl(p, x). Up to terms
+of the order 1 / n, r + log(phi' / (r sqrt(n p (1 - p)))) / r has the tails of a normal distribution (Temme, SIAM J.
+Math. Anal. 13, 1982; Barndorff-Nielsen's r*). The quantile u of the normal distribution therefore gives a starting
+value,
 
     kl(p, x) = u^2 / (2 n),   then   z - log(phi' / (u sqrt(n p (1 - p)))) / phi'
 
 with an error of at most 0.012 in x. Halley's method for log S(z) = log tail, S the survival function, needs the hazard
-h = density / S and its derivative h (a - n x + h). It is of third order: one step is enough in float32, two in float64.
+rate h = density / S and its derivative h (a - n x + h). The method converges with third order: one step is enough in
+float32, two steps in float64.
 """
 
 import jax
@@ -17,11 +19,11 @@ from jax.scipy.special import betainc, ndtri
 
 from jaxbandits.numerics import bernoulli, elementary
 
-_LEAST = 0.1  # smallest u of the start: below it the correction is a quotient of numbers near 0
+_LEAST = 0.1  # lower bound on u in the starting value: for smaller u the correction is 0 / 0
 
 
 def upper_quantile(a: jax.Array, b: jax.Array, tail: jax.Array) -> jax.Array:
-    """Return the x that a variate of Beta(a, b) exceeds with probability `tail`.
+    """Return the number that a Beta(a, b) variable exceeds with probability `tail`.
 
     For a and b from 0.5 to 1e5 and tails from 0.5 to 1e-7 the error is below 1e-9 in float64 and below 2e-4 in float32
     (numerics/test_beta_quantile.py and float32/test_beta_quantile.py).

@@ -1,9 +1,9 @@
-"""Near-optimal designs: weights on arms that nearly minimise the largest variance of an estimated reward.
+"""Near-optimal designs: weights on the arms that nearly minimise the largest variance of an estimated mean reward.
 
     V(w)  = sum_k w_k x_k x_k',   g(w) = max_k x_k'V(w)^{-1} x_k >= d   for weights w with sum 1
 
-with equality for the D-optimal weights, which maximise det V(w) (Kiefer and Wolfowitz). If the arms span only r < d
-dimensions, the design is computed in their span, with r in place of d.
+Equality holds for the D-optimal weights, which maximise det V(w) (Kiefer and Wolfowitz). If the arms span only r < d
+dimensions, the design is computed in their span, where the lower bound on g is r.
 """
 
 from typing import NamedTuple
@@ -18,24 +18,25 @@ from jaxbandits.tracing.vmap_last import vmap_last
 
 
 class Design(NamedTuple):
-    """Weights of arms."""
+    """A design on K arms, and its largest variance."""
 
     weights: jax.Array  # [K]  w, with sum 1
     largest: jax.Array  # []  g(w)
-    complement: Symmetric  # [d, d]  projection onto what is orthogonal to all arms; 0 where they span R^d
+    complement: Symmetric  # [d, d]  projection onto the orthogonal complement of the arms; 0 if they span R^d
 
 
 def optimal_design(arms: jax.Array, steps: int) -> Design:
-    """Return weights by the Frank-Wolfe method with exact steps (Fedorov 1972; Wynn 1970).
+    """Return weights computed by the Frank-Wolfe method with exact line search (Fedorov 1972; Wynn 1970).
 
-    The method starts from equal weights on the arms that Gram-Schmidt orthogonalisation with pivoting picks: each is
-    the arm with the longest remainder after the projections on the earlier ones are removed. Each of the `steps` steps
-    then moves a share $(g / r - 1) / (g - 1)$ of the weight to the arm with the largest variance, so that at most r +
-    steps arms have weight. Remainders of the size of rounding errors do not count as a direction.
+    The method starts from equal weights on the arms that Gram-Schmidt orthogonalisation with pivoting selects: the
+    next arm is the one with the longest remainder after the projections on the selected arms are removed. Each of the
+    `steps` steps then moves a share $(g / r - 1) / (g - 1)$ of the weight to the arm with the largest variance, so that
+    at most r + steps arms have positive weight. A remainder of the size of rounding errors is treated as 0.
 
     Args:
-      arms: `[K, d]`, not all 0; an arm that is 0 never has weight.
-      steps: static; 4 d make g(w) smaller than 2 r for the sets of tests/numerics/test_design.py.
+      arms: `[K, d]`, not all 0; a zero vector never receives weight.
+      steps: number of steps, static; with 4 d steps, g(w) is below 2 r for the arm sets of
+        tests/numerics/test_design.py.
     """
     n_arms, dim = arms.shape
     ranks, columns = jnp.arange(n_arms), arms.T

@@ -1,22 +1,23 @@
-"""Logarithms and exponentials in float64 as vector code, for XLA:CPU; log Gamma and a sine in few operations.
+"""Vectorised logarithms and exponentials in float64 for XLA:CPU, and cheap versions of log Gamma and of a sine.
 
-XLA:CPU computes logarithms by calls to the C library, one number at a time. With x = 2^e m and m in
+XLA:CPU computes logarithms by calls to the C library, one number at a time. Here, with x = 2^e m where m lies in
 [sqrt(1/2), sqrt(2)), f = m - 1 and s = f / (2 + f),
 
     log x = e log 2 + log(1 + f),   log(1 + f) = 2 artanh s = f - (f^2 / 2 - s (f^2 / 2 + r)),
     r     = 2 s^2 / 3 + 2 s^4 / 5 + ... + 2 s^18 / 19
 
-where the truncation is below 3e-17 of the result, and log 2 is split so that its product with e is exact. The error is
-below one unit in the last place (0.9; the C library: 0.6), and the speed is four times that of XLA's.
+The relative truncation error is below 3e-17, and log 2 is split into two parts so that the product of e and the first
+part is exact. The error is below one unit in the last place (0.9, against 0.6 for the C library), and the function is
+four times as fast as XLA's.
 
-XLA's exponential contains a division. The one here has none: with x = n log 2 + r and |r| <= log 2 / 2,
+XLA's exponential contains a division. The version here has none: with x = n log 2 + r and |r| <= log 2 / 2,
 
     exp x = 2^n (1 + r + r^2 q(r)),   q of degree 9, interpolating (exp r - 1 - r) / r^2 at Chebyshev's points
 
-where the truncation is below 2e-17 of the result. It is 1.2 times as fast, with an error of at most 1.1 units in the
-last place (XLA's: 1.7).
+The relative truncation error is below 2e-17. The function is 1.2 times as fast as XLA's, with an error of at most 1.1
+units in the last place (against 1.7 for XLA's).
 
-In float32, and on accelerators, XLA's own functions are used: they are vector code.
+In float32 and on accelerators XLA's own functions are used, because there they are vectorised.
 """
 
 import math
@@ -33,7 +34,7 @@ _HALF_ROOT = np.array(np.sqrt(0.5)).view(np.uint64)
 _ONE = np.array(1.0).view(np.uint64)
 _LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # the first has 33 bits
 _TERMS = 9
-_ROUND = 1.5 * 2.0**52  # the last bits of its sum with an integer are that integer
+_ROUND = 1.5 * 2.0**52  # if an integer is added, the last bits of the sum are that integer
 _LEAST, _MOST = -708.396418532264, 709.782712893384  # the logarithms of the least normal and of the largest number
 _HALF_ROOT_32 = np.array(np.sqrt(0.5), np.float32).view(np.int32)
 _LOG_32 = (
@@ -63,13 +64,13 @@ _Q = (
 
 
 def log(x: ArrayLike) -> jax.Array:
-    """Compute `jnp.log`."""
+    """Compute `jnp.log(x)`, elementwise; in float64 on a CPU by the formula of this module."""
     x = jnp.asarray(x)
     return _log(x) if x.dtype == jnp.float64 and not target.targets_accelerator() else jnp.log(x)
 
 
 def log1p(x: ArrayLike) -> jax.Array:
-    """Compute `jnp.log1p`; in float64 to two units in the last place."""
+    """Compute `jnp.log1p(x)`, elementwise; in float64 with an error of at most two units in the last place."""
     x = jnp.asarray(x)
     if x.dtype != jnp.float64 or target.targets_accelerator():
         return jnp.log1p(x)
@@ -102,7 +103,7 @@ def _tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax
 
 
 def exp(x: ArrayLike) -> jax.Array:
-    """Compute `jnp.exp`; in float64, results below the smallest normal number are 0."""
+    """Compute `jnp.exp(x)`, elementwise; in float64, results below the smallest normal number are 0."""
     x = jnp.asarray(x)
     return _exp(x) if x.dtype == jnp.float64 and not target.targets_accelerator() else jnp.exp(x)
 
@@ -124,10 +125,11 @@ def _exp_tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple
 
 
 def log_positive(x: jax.Array) -> jax.Array:
-    """Compute `log(x)` of positive normal finite numbers; float32 takes half the operations of XLA's.
+    """Compute `log(x)` for positive, normal, finite numbers; in float32 with half the operations of XLA's function.
 
-    The relative error is below 2^-23 in float32; in float64 the function is `log`. With x = 2^e m as in `log`,
-    log(1 + f) = f - f^2 / 2 + f^3 q(f), q of degree 7, interpolating at Chebyshev's points to 2e-8 of the result.
+    The relative error is below 2^-23 in float32; in float64 the function equals `log`. With x = 2^e m as in the
+    module's docstring, log(1 + f) = f - f^2 / 2 + f^3 q(f). The polynomial q of degree 7 interpolates at Chebyshev's
+    points, with a relative error of 2e-8 in the result.
     """
     if x.dtype != jnp.float32 or target.targets_accelerator():
         return log(x)
@@ -139,7 +141,7 @@ def log_positive(x: jax.Array) -> jax.Array:
 
 
 def _polynomial(coefficients: tuple[float, ...], x: jax.Array) -> jax.Array:
-    """Evaluate a polynomial by Horner's rule; the coefficient of its highest power comes first."""
+    """Evaluate a polynomial by Horner's rule, given its coefficients from the highest power to the constant."""
     total = jnp.full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         total = total * x + coefficient
@@ -151,10 +153,10 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 
 
 def log_gamma(x: ArrayLike) -> jax.Array:
-    """Compute `jax.scipy.special.gammaln` for x >= 0 in a tenth of its operations, which compile faster.
+    """Compute `jax.scipy.special.gammaln` for x >= 0 with a tenth of its operations, so that it compiles faster.
 
-    Numbers from 8 on use Stirling's series, with a truncation below 1e-15. Smaller ones also use
-    `Gamma(x + 8) = x (x + 1) ... (x + 7) Gamma(x)`.
+    For x >= 8 it is Stirling's series, with a truncation error below 1e-15. For x < 8 the series is evaluated at x + 8,
+    and `Gamma(x + 8) = x (x + 1) ... (x + 7) Gamma(x)` is used.
     """
     x = jnp.asarray(x)
     small = x < _SHIFT
@@ -174,7 +176,8 @@ def log_gamma(x: ArrayLike) -> jax.Array:
 def sin_half_pi(v: jax.Array) -> jax.Array:
     """Compute `sin(pi v / 2)` for v in [-1, 1] as an odd polynomial.
 
-    In float64 it is Taylor's polynomial, with a truncation error of 6e-21; in float32 it interpolates at Chebyshev's
-    points, to within 7e-9. XLA's sine spends most of its time on reducing the argument, which this range does not need.
+    In float64 it is a Taylor polynomial with a truncation error of 6e-21; in float32 it interpolates at Chebyshev's
+    points, with an error of at most 7e-9. XLA's sine spends most of its time on reducing the argument, which this range
+    does not need.
     """
     return v * _polynomial(_SINE_32 if v.dtype == jnp.float32 else _SINE_64, v * v)

@@ -1,15 +1,16 @@
 """Entropic mirror descent steps on the simplex with one step size per coordinate, in log space.
 
-The regulariser is `phi(p) = sum_i p_i ln(p_i) / rate_i`. Its mirror step from q on the loss l,
+The regulariser is `phi(p) = sum_i p_i ln(p_i) / rate_i`. The mirror descent step from q with the loss vector l,
 
     argmin_p <p, l> + D_phi(p, q)     over the simplex,
 
-is `p_i = q_i exp(-rate_i (l_i + nu))`, where the multiplier nu makes p sum to one. Steps add up: after the losses l_1,
-l_2, ... the weights are `p_i = q_i exp(-rate_i (sum_s l_s + sum_s nu_s))`. A learner may therefore store the sum of its
-losses in place of its weights, and solve for one multiplier when it plays. With equal rates the step is a softmax.
+is `p_i = q_i exp(-rate_i (l_i + nu))`, where the multiplier nu makes p sum to one. Steps are additive in log space:
+after the losses l_1, l_2, ... the weights are `p_i = q_i exp(-rate_i (sum_s l_s + sum_s nu_s))`. A learner may
+therefore store the sum of its losses instead of its weights, and compute a single multiplier when it makes a decision.
+With equal rates the step is a softmax.
 
-Excluded coordinates have `log q = -inf`. Weights are computed as logarithms because exponentials overflow in float32
-for rates that span 2^15.
+A coordinate with `log q = -inf` is excluded. The logarithms of the weights are computed, because exponentials overflow
+in float32 if the rates span a factor of 2^15.
 """
 
 from typing import Any
@@ -21,7 +22,8 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import elementary, first_axis
 from jaxbandits.tracing.batching import while_loop
 
-# A safeguard: at most 13 were measured from the lower bound with rates that span 2^15, 5 from a close start.
+# A safeguard: with rates that span a factor of 2^15, at most 13 steps were observed from the lower bound, and 5 from a
+# start near the root.
 _MAX_STEPS = 64
 
 
@@ -30,16 +32,17 @@ def entropic_step(
 ) -> tuple[jax.Array, jax.Array]:
     """Return `log p` for `p = argmin_p <p, loss> + D_phi(p, q)` over the simplex, and the multiplier nu.
 
-    nu is the root of `F(nu) = logsumexp(log q - rate (loss + nu))`, convex and decreasing. Newton's method
-    approaches it monotonically from the left; from the right its first step lands on the left. Under `vmap` the loop
+    nu is the root of `F(nu) = logsumexp(log q - rate (loss + nu))`, a convex and decreasing function. Newton's method
+    approaches the root monotonically from the left; a start to the right of the root is followed by a point to its
+    left. Under `vmap` the loop
     runs until the slowest trial of the batch is done.
 
     Args:
-      log_q: `[K]`; -inf excludes a coordinate. It need not be normalised.
+      log_q: `[K]` logarithms of the weights q, which need not be normalised; -inf excludes a coordinate.
       loss: `[K]`, finite.
       rate: `[K]` or a scalar, > 0.
-      start: a guess of nu, such as the multiplier of the previous step; None starts from the lower bound, which is
-        `-max(loss)` for a q that sums to one.
+      start: a guess of nu, such as the multiplier of the previous step. None: Newton's method starts from `-max(loss)`,
+        which is a lower bound on nu if q sums to one.
 
     Returns:
       `log p` `[K]`, normalised, and nu `[]`.
@@ -69,8 +72,8 @@ def _problem(log_q: jax.Array, loss: jax.Array, rate: jax.Array) -> tuple[jax.Ar
     """Prepare the problem for Newton's method.
 
     Returns:
-      The mask of the coordinates that are not excluded, log q and loss with zeros at the others, the magnitude of the
-      terms of the exponent (which cancel at the root), and a lower bound of the root.
+      The mask of the coordinates that are not excluded, log q and the loss with zeros at the excluded coordinates, the
+      magnitude of the terms of the exponent (which cancel at the root), and a lower bound on the root.
     """
     active = log_q > -jnp.inf
     lowest = -first_axis.max(jnp.where(active, loss, -jnp.inf))

@@ -1,4 +1,4 @@
-"""Reductions over the first axis of an array: short axes are unrolled, which is fast under `vmap` over trials."""
+"""Reductions over the first axis of an array; short axes are unrolled, which is fast under `vmap` over trials."""
 
 import functools
 
@@ -13,21 +13,21 @@ from jaxbandits.tracing.batching import trials_last
 
 
 def _maximum(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return the larger number in one instruction; `jnp.maximum` takes three, because it propagates NaN."""
+    """Return the larger number; this takes one instruction, whereas `jnp.maximum` takes three to propagate NaN."""
     return jnp.where(b > a, b, a)
 
 
 @trials_last
 def max(x: jax.Array) -> jax.Array:
-    """Return the maximum `[...]` of `[n, ...]`, for numbers without NaN."""
+    """Return the maximum `[...]` over the first axis of an array `[n, ...]` without NaN."""
     return jnp.max(x, axis=0) if x.shape[0] > UNROLLED else functools.reduce(_maximum, list(x))
 
 
 @trials_last
 def argmax(x: jax.Array) -> jax.Array:
-    """Return the index `[...]` int32 of the first maximum of `[n, ...]`, for numbers without NaN.
+    """Return the index `[...]` int32 of the first maximum along the first axis of an array `[n, ...]` without NaN.
 
-    It is faster than `jnp.argmax`, which looks for NaN in every comparison.
+    It is faster than `jnp.argmax`, which checks for NaN in every comparison.
     """
     (x,) = barrier([x])
     return short_axes.argextreme(lax.gt, x, 0, jnp.int32)
@@ -35,7 +35,7 @@ def argmax(x: jax.Array) -> jax.Array:
 
 @trials_last
 def argmin(x: jax.Array) -> jax.Array:
-    """Return the index `[...]` int32 of the first minimum of `[n, ...]`."""
+    """Return the index `[...]` int32 of the first minimum along the first axis of an array `[n, ...]`."""
     if x.shape[0] > UNROLLED:
         return jnp.argmin(x, axis=0).astype(jnp.int32)
     least, index = x[0], jnp.zeros(x.shape[1:], jnp.int32)

@@ -2,15 +2,16 @@
 
     minimise (p'D)^2 / p'g   over probabilities p; some minimiser has at most two arms in its support
 
-On a pair (i, j) with probability q of i the ratio is convex in q, and stationary at
+For a pair (i, j) of arms, of which i is played with probability q, the ratio is convex in q, and stationary at
 
     q = D_j / (D_i - D_j) - 2 g_j / (g_i - g_j)
 
-which is clipped to [0, 1]; the ratio there is compared with those at both ends. The cost is $O(K^2)$, without an
-iterative search.
+This q is clipped to [0, 1]. The minimum over all pairs and over all single arms costs $O(K^2)$, without an iterative
+search.
 
-Arms with the same posterior make pairs of equal ratio. Ratios that are equal to 256 units in the last place therefore
-count as equal, and the first pair is taken: otherwise rounding, and so the device, would choose the arms.
+Arms with the same posterior give pairs with the same ratio. Ratios that differ by at most 256 units in the last place
+therefore count as equal, and the first of these pairs is taken. Otherwise rounding errors would select the arms, and
+the selection would depend on the device.
 """
 
 import jax
@@ -19,16 +20,16 @@ import jax.numpy as jnp
 from jaxbandits.numerics import first_axis
 
 _TIED = 256.0  # units in the last place
-_LEAST = 1e-30  # smaller shortfalls and gains count as this one, so that the ratio is defined for all arms
+_LEAST = 1e-30  # lower bound on shortfalls and gains, so that the ratio is defined for all arms
 
 
 def minimize_information_ratio(shortfall: jax.Array, gain: jax.Array, mask: jax.Array) -> jax.Array:
     """Return the probabilities `[K]` of a minimiser, 0 where the mask is False.
 
     Args:
-      shortfall: D `[K]`, expected regret of each arm; numbers below 0 count as 0.
-      gain: g `[K]`, information of each arm; numbers below 0 count as 0. If all are 0, the arm with the least shortfall
-        is chosen.
+      shortfall: D `[K]`, expected regret of each arm; negative numbers count as 0.
+      gain: g `[K]`, information gain of each arm; negative numbers count as 0. If all are 0, the arm with the least
+        shortfall is chosen.
       mask: `[K]` True where an arm may be played; at least one is True.
     """
     n_arms = len(shortfall)
@@ -36,8 +37,8 @@ def minimize_information_ratio(shortfall: jax.Array, gain: jax.Array, mask: jax.
     d_change, g_change = d[:, None] - d, g[:, None] - g  # [K, K]  of i - j
     both = (d_change != 0.0) & (g_change != 0.0)
     root = d / jnp.where(both, d_change, 1.0) - 2.0 * g / jnp.where(both, g_change, 1.0)
-    inner = jnp.where(both, jnp.clip(root, 0.0, 1.0), 1.0)  # if D or g is the same for both arms, an end is a minimiser
-    # The ends are covered by the pairs (i, i), whose ratio does not depend on q.
+    inner = jnp.where(both, jnp.clip(root, 0.0, 1.0), 1.0)  # if D or g is equal for both arms, 0 or 1 is a minimiser
+    # The pairs (i, i), whose ratio does not depend on q, cover q = 0 and q = 1.
     values = _log_ratio(d + inner * d_change, g + inner * g_change)
     available = mask[:, None] & mask
     values = jnp.where(available, values, jnp.inf).reshape(-1)

@@ -1,17 +1,18 @@
-"""Factors of V^{-1} (`numerics.inverse_factors`) in many dimensions: columns in blocks, and loops over these columns.
+"""Factors of V^{-1} (`numerics.inverse_factors`) in many dimensions, with loops over columns that are stored in blocks.
 
-The columns of U are stored in at most `BLOCKS` blocks of equally many columns, as rows `[m, h]`. They include the ones
-of the diagonal, and zeros where a column is shorter than the last one of its block. A loop over the m columns of a
-block is compiled once, for any d. With the diagonal entry 1 included, p_j,j+1 = f_j / E_j follows from the same
-recursion as the entries above the diagonal; this entry never changes, because p_jj = 0.
+The columns of U are stored in at most `BLOCKS` blocks of about equally many columns. A block is an array `[m, h]` whose
+rows are m columns of U. A stored column includes the diagonal entry 1, and zeros if it is shorter than the last column
+of its block. The loop over the m columns of a block compiles to code whose size does not depend on d. Because the
+diagonal entry 1 is stored, p_j,j+1 = f_j / E_j follows from the same recursion as the entries above the diagonal; the
+diagonal entry never changes, because p_jj = 0.
 
-In the functions below `columns` are the blocks `[m, h]`, `pivots` is `[d]`, and trial axes are last. XLA:CPU unrolls a
-loop over 32 trials with a short body instead of turning it into vector code. Steps that need no index therefore run
-over one axis that merges h and the trials (`_elementwise`, `_reshape`), and sums are kernels of up to `_TERMS` terms.
-For a single trial the sums are products of matrices.
+In the functions below, `columns` holds the blocks `[m, h]`, `pivots` is `[d]`, and the trial axis is the last axis.
+XLA:CPU unrolls a loop over 32 trials with a short body instead of vectorising it. Steps that need no index therefore
+run over one axis that merges h and the trials (`_elementwise`, `_reshape`), and sums are split into kernels of up to
+`_TERMS` terms. For a single trial the sums are matrix products.
 
-A barrier ends each of these kernels. XLA:CPU would otherwise fuse them with the code around them, and compute a value
-again in each kernel that reads it.
+A barrier ends each of these kernels. XLA:CPU would otherwise fuse them with the surrounding code, and recompute a value
+in each kernel that reads it.
 """
 
 import functools
@@ -30,15 +31,15 @@ from jaxbandits.numerics.linalg import Symmetric, Vector, join, sum_terms
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last
 
-BLOCKS = 3  # more blocks skip more zeros (with 3, a quarter of the work is on zeros), but take longer to compile
-_MERGED = 4  # rows of a block that a loop over trials runs through as if they were further trials
-_TERMS = 16  # terms of a sum in one kernel; more take longer to compile
+BLOCKS = 3  # more blocks store fewer zeros (with 3 blocks, a quarter of the entries), but take longer to compile
+_MERGED = 4  # number of rows of a block that are merged with the trial axis
+_TERMS = 16  # number of terms of a sum in one kernel; more terms take longer to compile
 
 
 class ColumnBlocks(NamedTuple):
     """The factor U as blocks of its columns, and the pivots E."""
 
-    columns: tuple[CompensatedSum, ...]  # leaves [m, h]: rows 1 ... h of the columns h - m + 1 ... h of U
+    columns: tuple[CompensatedSum, ...]  # leaves [m, h]: the first h entries of the columns h - m + 1, ..., h of U
     pivots: CompensatedSum  # leaves [d]  E
 
 
@@ -49,7 +50,7 @@ def init(dim: int, ridge: jax.Array) -> ColumnBlocks:
 
 
 def from_factor(transposed: jax.Array, pivots: Vector) -> ColumnBlocks:
-    """Return the blocks for U' `[d, d]`, of which only the part below the diagonal is read, and E `[d]`."""
+    """Return the blocks for given U' `[d, d]` and E `[d]`; only the part of U' below the diagonal is read."""
     dim = len(pivots)
     lower = jnp.where(jnp.tri(dim, k=-1, dtype=bool), transposed, jnp.eye(dim, dtype=transposed.dtype))
     columns = [lower[start:stop, :stop] for start, stop in itertools.pairwise(_stops(dim, BLOCKS))]
@@ -82,17 +83,17 @@ def _with_axes(x: jax.Array, n: int) -> jax.Array:
 
 
 def _expand(x: jax.Array, ndim: int, trials: tuple[int, ...]) -> jax.Array:
-    """Broadcast the axes after the first `ndim` ones to those of the trials."""
+    """Broadcast all axes after the first `ndim` axes to the trial axes."""
     return jnp.broadcast_to(x, (*x.shape[:ndim], *trials))
 
 
 def _reshape(x: jax.Array, *shape: int) -> jax.Array:
-    """Reshape between two kernels; inside a kernel XLA:CPU would compute two indices by division for every entry."""
+    """Reshape between two kernels; within a kernel XLA:CPU would divide to find the two indices of every entry."""
     return x if x.shape == shape else barrier(barrier(x).reshape(shape))
 
 
 def _elementwise(f: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
-    """Apply f to arrays of one shape as if they had one axis, in one kernel."""
+    """Apply f elementwise to arrays of equal shape, in one kernel over the flattened arrays."""
     flat = (_reshape(x, x.size) for x in arrays)
     return _reshape(barrier(f(*flat)), *arrays[0].shape)
 
@@ -106,11 +107,11 @@ def _set_row(x: jax.Array, j: ArrayLike, row: jax.Array) -> jax.Array:
 
 
 def _accumulate(n: int, terms: Callable[[Any, int], list[jax.Array]]) -> jax.Array:
-    """Add n terms, at most `_TERMS` of them in one kernel.
+    """Return the sum of n terms, computed in kernels of at most `_TERMS` terms.
 
     Args:
       n: number of terms, > 0.
-      terms: function from the index of the first term and the number of terms to these terms.
+      terms: function `(first, count)` that returns the terms first, ..., first + count - 1.
     """
     size = _TERMS
     first = n % size or size
@@ -125,7 +126,7 @@ def _accumulate(n: int, terms: Callable[[Any, int], list[jax.Array]]) -> jax.Arr
 
 
 def _products(rows: jax.Array, block: jax.Array) -> jax.Array:
-    """Return the inner products `[k, m]` of rows `[k, h]` with those of a block `[m, h]`."""
+    """Return the inner products `[k, m]` of k rows `[k, h]` with the m rows of a block `[m, h]`."""
     if block.ndim == rows.ndim == 2:
         return barrier(jnp.matmul(block, rows.T, precision=lax.Precision.HIGHEST).T)
 
@@ -137,7 +138,7 @@ def _products(rows: jax.Array, block: jax.Array) -> jax.Array:
 
 
 def _combination(weights: jax.Array, rows: jax.Array) -> jax.Array:
-    """Return `sum_j weights_j rows_j` of rows `[m, h]`."""
+    """Return `sum_j weights_j rows_j` `[h]` for rows `[m, h]`."""
     if weights.ndim == 1 and rows.ndim == 2:
         return barrier(jnp.matmul(weights, rows, precision=lax.Precision.HIGHEST))
 
@@ -185,7 +186,7 @@ def image(columns: tuple[jax.Array, ...], pivots: Vector, x: Vector) -> tuple:
 
 
 def add(sums: ColumnBlocks, f: ArrayLike, before: ArrayLike, v: ArrayLike, weight: ArrayLike) -> ColumnBlocks:
-    """Return the blocks of `V + weight x x'`, given the image of x."""
+    """Return the blocks for `V + weight x x'`, given the fields of the image of x."""
     columns, pivots = _add(*sums, f, before, v, weight)
     return ColumnBlocks(columns=tuple(CompensatedSum(*block) for block in columns), pivots=CompensatedSum(*pivots))
 
@@ -199,7 +200,7 @@ def _add(
     v: Vector,
     weight: ArrayLike,
 ) -> tuple[list[tuple[jax.Array, jax.Array]], tuple[jax.Array, jax.Array]]:
-    """Return the totals and errors of all sums after one more sample."""
+    """Return the totals and errors of all compensated sums after one more sample."""
     trials = jnp.broadcast_shapes(f.shape[1:], pivots.total.shape[1:], jnp.shape(weight))
     f, before, v, weight = (_expand(x, 1, trials) for x in (f, before, v, jnp.asarray(weight, f.dtype)[None]))
     weight = _expand(jnp.broadcast_to(weight, f.shape), 1, trials)
@@ -224,10 +225,10 @@ def _add(
 def _add_to_block(
     block: CompensatedSum, partial: jax.Array, steps: jax.Array, v: jax.Array, trials: tuple[int, ...]
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Update the columns of a block in place, and advance p from its first column to the one after its last.
+    """Update the columns of a block in place; return its totals and errors, and p for the column after its last one.
 
-    A barrier copies a column before its new values are written: otherwise XLA would copy the whole block for each
-    column, because the block is still read.
+    A barrier copies a column before its new values are written. Without it XLA would copy the whole block for each
+    column, because the old block would still be read.
     """
     shape = (*block.total.shape[:2], *trials)
     m, h = shape[:2]
@@ -250,7 +251,7 @@ def _add_to_block(
 
 @functools.cache
 def quadratic_forms(axes: int) -> Callable[[tuple[jax.Array, ...], Vector, jax.Array], jax.Array]:
-    """Return a function from the totals and rows `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]` for each x."""
+    """Return a function that maps the totals and an array `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]`."""
 
     @trials_last
     def forms(columns: tuple[jax.Array, ...], pivots: Vector, rows: jax.Array) -> jax.Array:
@@ -264,7 +265,7 @@ def quadratic_forms(axes: int) -> Callable[[tuple[jax.Array, ...], Vector, jax.A
 
 
 def _squares_over(f: jax.Array, inverses: Vector) -> jax.Array:
-    """Return `sum_j f_kj^2 inverses_j` `[k]` of f `[k, d]`."""
+    """Return `sum_j f_kj^2 inverses_j` `[k]` for f `[k, d]`."""
     f = barrier(f)
     squares = barrier(f * f)
     if squares.ndim == 2 and inverses.ndim == 1:
@@ -295,7 +296,7 @@ def solve(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
     """Return `V y`."""
     scaled = barrier(pivots * _coordinates(columns, y))
     z = jnp.zeros_like(scaled)
-    for block in columns:  # product with U^{-T}; z is 0 from the diagonal of a column on
+    for block in columns:  # product with U^{-T}; entries of z that are not yet computed are 0
         m, h = block.shape[:2]
 
         def step(k: ArrayLike, z: Vector, block: jax.Array = block, h: int = h, first: int = h - m) -> Vector:
@@ -342,7 +343,7 @@ def _transposed_factor(columns: tuple[jax.Array, ...]) -> jax.Array:
 
 
 def _weighted_gram(rows: jax.Array, weights: jax.Array) -> Symmetric:
-    """Return `sum_k weights_k x_k x_k'` of rows `[d, d]`."""
+    """Return `sum_k weights_k x_k x_k'` for the rows x_k of an array `[d, d]`."""
     if rows.ndim == 2 and weights.ndim == 1:
         return barrier(jnp.matmul(rows.T * weights, rows, precision=lax.Precision.HIGHEST))
 
@@ -361,7 +362,7 @@ def shifted_system(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) ->
     dim = len(pivots)
     eye = _expand(_with_axes(jnp.eye(dim, dtype=upper.dtype), len(trials)), 2, trials)
 
-    def step(j: ArrayLike, g: jax.Array) -> jax.Array:  # g_j = e_j - sum_{i < j} U_ij g_i; row j of g is e_j until then
+    def step(j: ArrayLike, g: jax.Array) -> jax.Array:  # g_j = e_j - sum_{i < j} U_ij g_i; initially g_j = e_j
         column = barrier(_row(upper, j) - _row(eye, j))
         return _set_row(g, j, barrier(_row(g, j) - _combination(column, g)))
 

@@ -1,10 +1,10 @@
-"""Factors of V^{-1} (`numerics.inverse_factors`) in few dimensions: recursions are written out entry by entry.
+"""Factors of V^{-1} (`numerics.inverse_factors`) in few dimensions, with recursions that are unrolled entry by entry.
 
-The sums are one compensated array `[d (d + 1) / 2]`: for j = 1 ... d the entries of column j of U above its diagonal,
-then E_j. Every function takes the sums (or their totals) with the trial axis last.
+The state is one compensated array `[d (d + 1) / 2]`, which holds for each j = 1, ..., d the entries of column j of U
+above the diagonal, followed by E_j. In every function the trial axis is the last axis.
 
-A barrier follows each intermediate value that several kernels read. XLA:CPU would otherwise compute the value again in
-each of these kernels, and in these recursions the number of repetitions grows with every step.
+A barrier follows each intermediate value that several kernels read. XLA:CPU would otherwise recompute the value in
+each of these kernels, and in these recursions the number of recomputations grows with every step.
 """
 
 import functools
@@ -29,7 +29,7 @@ def init(dim: int, ridge: jax.Array) -> CompensatedSum:
 
 
 def from_factor(transposed: jax.Array, pivots: Vector) -> CompensatedSum:
-    """Return the sums for U' `[d, d]`, of which only the part below the diagonal is read, and E `[d]`."""
+    """Return the sums for given U' `[d, d]` and E `[d]`; only the part of U' below the diagonal is read."""
     columns = [jnp.concatenate([transposed[j, :j], pivots[j : j + 1]]) for j in range(len(pivots))]
     return CompensatedSum.init(jnp.concatenate(columns))
 
@@ -73,7 +73,7 @@ def image(entries: jax.Array, x: Vector) -> tuple:
         before.append(barrier(before[j] + f[j] * v[j]))
     width_sq, partial = before.pop(), []
     p: list[jax.Array] = []
-    for j, u in enumerate(columns):  # d^2 / 2 kernels of one entry each
+    for j, u in enumerate(columns):  # d^2 / 2 kernels, each for one entry
         partial.append(p)
         p = [*barrier([a + b * v[j] for a, b in zip(p, u, strict=True)]), v[j]]
     return join([a[None] for a in p]), width_sq, f, before, partial
@@ -85,7 +85,7 @@ def _product(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def add(sums: CompensatedSum, f: ArrayLike, before: ArrayLike, partial: ArrayLike, weight: ArrayLike) -> CompensatedSum:
-    """Return the sums of `V + weight x x'`, given the image of x."""
+    """Return the sums for `V + weight x x'`, given the fields of the image of x."""
     return sums.add(_increment(f, before, partial, weight))
 
 
@@ -101,7 +101,7 @@ def _increment(f: list[jax.Array], before: list[jax.Array], partial: list, weigh
 
 @functools.cache
 def quadratic_forms(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """Return a function from the totals and rows `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]` for each x."""
+    """Return a function that maps the totals and an array `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]`."""
 
     @trials_last
     def forms(entries: jax.Array, rows: jax.Array) -> jax.Array:

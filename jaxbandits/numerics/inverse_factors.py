@@ -1,32 +1,34 @@
-"""V^{-1} of a matrix that only grows, `V <- V + w x x'`, in factors for which every width is accurate in float32.
+"""Factors of V^{-1} for updates `V <- V + w x x'`, from which confidence widths are accurate even in float32.
 
     V^{-1} = U diag(1 / E) U',   U upper triangular with ones on its diagonal, E > 0 the pivots of V
 
-The entries of V^{-1} are rounded relative to the largest one, while `x'V^{-1} x` of an arm played t times is 1/t of
-that entry. After 10^6 rounds of one arm, float32 would keep no digit of `x'V^{-1} x`: the width would be wrong by a
-factor, or its square negative (float32/test_inverse_factors.py::test_both_factors_must_be_compensated). Here
+If V^{-1} is stored as a matrix, rounding errors are relative to its largest entry, whereas `x'V^{-1} x` of an arm
+played t times is 1/t of that entry. After 10^6 plays of one arm, no digit of `x'V^{-1} x` would be correct in float32:
+the width would be wrong by a factor, or its square would be negative
+(float32/test_inverse_factors.py::test_both_factors_must_be_compensated). Here
 
     x'V^{-1} x = sum_j f_j^2 / E_j,   f = U'x
 
-is a sum of squares, in which a rounding error of U enters squared: where the sum is small, either E_j is large or f_j
-small. With a new sample (Bierman, Factorization Methods for Discrete Sequential Estimation, 1977, for E instead
-of 1 / E)
+is a sum of squares, in which a rounding error of U enters squared: if the sum is small, then for each j either E_j is
+large or f_j is small. The update with a new sample is that of Bierman (Factorization Methods for Discrete Sequential
+Estimation, 1977), written for E instead of 1 / E:
 
     c_j  = sum_{k < j} f_k^2 / E_k,   l_j = w f_j / (1 + w c_j),   p_ij = sum_{i <= k < j} U_ik f_k / E_k
     E_j <- E_j + l_j f_j,             U_ij <- U_ij - l_j p_ij
 
-No pivot ever decreases, and V^{-1} x is p_i,d+1. E and U are sums over rounds, and both have to be compensated
-(`numerics.compensated`): after 10^6 rounds of one arm a width then has a relative error of 1e-6, but of 0.3 to 3 % if
-either is a plain sum (the same test). A sample takes 5 d^2 operations; a width costs the same as with V^{-1} itself.
+No pivot ever decreases, and entry i of V^{-1} x is p_i,d+1. E and U are sums over rounds, and both must be compensated
+sums (`numerics.compensated`): after 10^6 plays of one arm a width then has a relative error of 1e-6, whereas the error
+is 0.3 to 3 % if E or U is a plain sum (the same test). An update takes 5 d^2 operations; computing a width costs as
+much as with the matrix V^{-1}.
 
     image = inverse_factors.image(inverse, x)          image.u is V^{-1} x, image.width_sq is x'V^{-1} x
-    inverse = inverse_factors.add(inverse, w, image)   of V + w x x'; w may depend on the image
+    inverse = inverse_factors.add(inverse, w, image)   inverse of V + w x x'; w may depend on the image
 
-Up to `WRITTEN_OUT` dimensions the recursions are written out entry by entry (`numerics.inverse_entries`). Because such
-code grows with d^2, more dimensions are stored as blocks of columns of U, with loops over the columns
+Up to `WRITTEN_OUT` dimensions the recursions are unrolled entry by entry (`numerics.inverse_entries`). The size of this
+code grows with d^2, so that in more dimensions U is stored as blocks of columns, and loops run over the columns
 (`numerics.inverse_blocks`).
 
-`matvec`, `quadratic_forms` and `to_dense` also take plain arrays `[d, d]`.
+`matvec`, `quadratic_forms` and `to_dense` also accept V^{-1} as a plain array `[d, d]`.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -41,31 +43,31 @@ from jaxbandits.numerics.inverse_blocks import ColumnBlocks
 from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.tracing.barrier import barrier
 
-# Dimensions up to which every function is written out entry by entry; for more, loops run over columns.
+# Largest dimension in which the recursions are unrolled entry by entry; in more dimensions, loops run over columns.
 WRITTEN_OUT = 12
 
 
 class InverseFactors(NamedTuple):
-    """V^{-1}, as part of a state."""
+    """Factors of V^{-1}, for use in a state."""
 
-    sums: CompensatedSum | ColumnBlocks  # leaves [d (d + 1) / 2]  for j = 1 ... d: U_1j ... U_{j-1,j}, then E_j
+    sums: CompensatedSum | ColumnBlocks  # [d (d + 1) / 2] of `inverse_entries`, or the blocks of `inverse_blocks`
 
 
 class Image(NamedTuple):
-    """`V^{-1} x`, and intermediate results for `add`."""
+    """`V^{-1} x` and `x'V^{-1} x`, with the intermediate results that `add` needs."""
 
     u: Vector  # [d]  V^{-1} x
     width_sq: jax.Array  # []  x'V^{-1} x
-    f: Any  # [d]  U'x, or d of []
-    before: Any  # [d]  c, or d of []
-    partial: Any  # for j = 1 ... d: p_1j ... p_{j-1,j} as a list; of `ColumnBlocks`: `[d]` f / E
+    f: Any  # [d]  U'x; a list of d scalars in few dimensions
+    before: Any  # [d]  c; a list of d scalars in few dimensions
+    partial: Any  # lists p_1j, ..., p_{j-1,j} for j = 1, ..., d; for `ColumnBlocks` f / E `[d]`
 
 
 Inverse: TypeAlias = InverseFactors | Symmetric
 
 
 def _form(inverse: InverseFactors) -> tuple[Any, tuple[Any, ...]]:
-    """Return the module for the form in which the factors are stored, and the totals of their sums."""
+    """Return the module that handles the form in which the factors are stored, and the totals of their sums."""
     sums = inverse.sums
     if isinstance(sums, ColumnBlocks):
         return inverse_blocks, (tuple(block.total for block in sums.columns), sums.pivots.total)
@@ -73,16 +75,16 @@ def _form(inverse: InverseFactors) -> tuple[Any, tuple[Any, ...]]:
 
 
 def init(dim: int, ridge: ArrayLike) -> InverseFactors:
-    """Return the inverse of `ridge` times the identity matrix."""
+    """Return the factors of the inverse of `ridge` times the identity matrix `[dim, dim]`."""
     form = inverse_entries if dim <= WRITTEN_OUT else inverse_blocks
     return InverseFactors(form.init(dim, jnp.asarray(ridge, jnp.result_type(float))))
 
 
 def from_matrix(matrix: Symmetric) -> InverseFactors:
-    """Return the inverse of a positive definite V `[d, d]`; O(d^3).
+    """Return the factors of the inverse of a positive definite V `[d, d]`, in O(d^3) operations.
 
-    In $V = L E L'$, L is the transpose of U^{-1}. V itself is rounded: a width is right to the rounding of V
-    relative to its smallest eigenvalue, whereas `add` keeps all digits.
+    In $V = L E L'$, L is the transpose of U^{-1}. The error of a width is the rounding error of V relative to the
+    smallest eigenvalue of V, whereas factors that are built up by `add` are accurate in all digits.
     """
     dim = matrix.shape[0]
     root, inverse_root = linalg.cholesky_and_inverse(matrix)
@@ -99,10 +101,10 @@ def image(inverse: InverseFactors, x: Vector) -> Image:
 
 
 def add(inverse: InverseFactors, weight: ArrayLike, image: Image) -> InverseFactors:
-    """Return the inverse of `V + weight x x'`.
+    """Return the factors of the inverse of `V + weight x x'`.
 
     Args:
-      inverse: inverse of V.
+      inverse: factors of the inverse of V.
       weight: `[]` >= 0.
       image: `image(inverse, x)`.
     """
@@ -111,7 +113,7 @@ def add(inverse: InverseFactors, weight: ArrayLike, image: Image) -> InverseFact
 
 
 def quadratic_forms(inverse: Inverse, rows: jax.Array) -> jax.Array:
-    """Return `x'V^{-1} x` `[...]` for every x of `[..., d]`."""
+    """Return `x'V^{-1} x` `[...]` for every vector x of an array `[..., d]`."""
     if not isinstance(inverse, InverseFactors):
         return jnp.sum((rows @ inverse) * rows, axis=-1)
     form, totals = _form(inverse)
@@ -127,7 +129,7 @@ def matvec(inverse: Inverse, y: Vector) -> Vector:
 
 
 def root_matvec(inverse: InverseFactors, z: Vector) -> Vector:
-    """Return R z with `R R' = V^{-1}`; for independent standard normals z it has covariance V^{-1}."""
+    """Return R z, where `R R' = V^{-1}`; if z has independent standard normal entries, R z has covariance V^{-1}."""
     form, totals = _form(inverse)
     return form.root_matvec(*totals, z)
 
@@ -139,13 +141,13 @@ def solve(inverse: InverseFactors, y: Vector) -> Vector:
 
 
 def norm_sq(inverse: InverseFactors, y: Vector) -> jax.Array:
-    """Return `y'V y`, a sum of squares."""
+    """Return `y'V y`, computed as a sum of squares."""
     form, totals = _form(inverse)
     return form.norm_sq(*totals, y)
 
 
 class ShiftedSystem(NamedTuple):
-    """V^{-1} and y in coordinates in which `solve_shifted` takes O(d^3) for any mu; G = U^{-1}."""
+    """V^{-1} and y, transformed so that `solve_shifted` takes O(d^3) operations for any mu; G = U^{-1}."""
 
     columns: jax.Array  # [d, d]  G'
     gram: Symmetric  # [d, d]  G G'
@@ -154,7 +156,7 @@ class ShiftedSystem(NamedTuple):
 
 
 def shifted_system(inverse: InverseFactors, y: Vector) -> ShiftedSystem:
-    """Prepare `solve_shifted` for any number of values of mu, in O(d^3)."""
+    """Return the system from which `solve_shifted` computes solutions for many values of mu, in O(d^3) operations."""
     form, totals = _form(inverse)
     return barrier(ShiftedSystem(*form.shifted_system(*totals, y)))
 
@@ -162,8 +164,8 @@ def shifted_system(inverse: InverseFactors, y: Vector) -> ShiftedSystem:
 def solve_shifted(system: ShiftedSystem, mu: jax.Array) -> tuple[Vector, Vector]:
     """Return `x(mu) = (I + mu V^{-1})^{-1} y = G'(G G' + mu / E)^{-1} G y`, and `-dx/dmu`.
 
-    The matrix that is factored is a sum of positive definite ones, however large mu and however different the entries
-    of E.
+    The factored matrix is a sum of two positive definite matrices, for any mu > 0 and any positive E, so that its
+    factorisation is stable.
     """
     factors = linalg.factor(system.gram + jnp.diag(mu / system.pivots))
     s = linalg.solve(factors, system.coordinates)  # U'x

@@ -1,6 +1,6 @@
-"""Positive definite systems by LDL' factorisation, written out for small d, under `vmap` with the trial axis last.
+"""Solution of positive definite systems by LDL' factorisation, unrolled for small d, with the trial axis last.
 
-This is a third faster than a Cholesky factorisation, which computes a square root for each column.
+LDL' is a third faster than a Cholesky factorisation, which computes a square root for each column.
 """
 
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last
 from jaxbandits.tracing.short_axes import Rows, concatenate
 
-UNROLLED = 48  # terms of a sum that are written out
-TERMS = 80  # products between two barriers of a longer sum; a larger kernel spills registers and is 10 times slower
-# Dimensions up to which a factorisation is written out; LAPACK is called for each trial in more dimensions.
+UNROLLED = 48  # largest number of terms for which a sum is unrolled
+TERMS = 80  # products per kernel in a longer sum; a larger kernel spills registers and is 10 times slower
+# Largest dimension in which a factorisation is unrolled; in more dimensions LAPACK is called for each trial.
 _UNROLLED_SOLVE = 32
 
 Vector: TypeAlias = jax.Array  # [d]
@@ -23,7 +23,7 @@ Symmetric: TypeAlias = jax.Array  # [d, d]
 
 
 def sum_terms(terms: Iterable[Any]) -> Any:
-    """Add terms from the left."""
+    """Return the sum of the terms, added from left to right."""
     total, *others = terms
     for term in others:
         total = total + term
@@ -31,24 +31,24 @@ def sum_terms(terms: Iterable[Any]) -> Any:
 
 
 def join(arrays: list[jax.Array]) -> jax.Array:
-    """Concatenate along the first axis, in copies, after broadcasting the trial axes, which come after it."""
+    """Concatenate copies of arrays along the first axis, after broadcasting the trial axes that follow it."""
     trials = jnp.broadcast_shapes(*(x.shape[1:] for x in arrays))
     return concatenate([jnp.broadcast_to(x, (x.shape[0], *trials)) for x in arrays], 0)
 
 
 def trace(m: jax.Array) -> jax.Array:
-    """Return the sum of the diagonal; `jnp.trace` reads all entries."""
+    """Return the sum of the diagonal; unlike `jnp.trace`, the function reads no other entries."""
     return sum_terms(m[i, i] for i in range(len(m)))
 
 
 def factor(m: Symmetric) -> Any:
-    """Factor a positive definite `m` for `solve` and `log_det`: LDL' written out for small d, Cholesky otherwise."""
+    """Factor a positive definite `m` for `solve` and `log_det`, by unrolled LDL' for small d, else by Cholesky."""
     return _ldl(m) if m.shape[0] <= _UNROLLED_SOLVE else jnp.linalg.cholesky(m)
 
 
 @trials_last
 def _ldl(m: Symmetric) -> tuple[list[jax.Array], list[jax.Array]]:
-    """Return the columns of L below its diagonal, `[d - 1 - j]`, and the inverses of the entries of D."""
+    """Return the columns of L below the diagonal, column j as `[d - 1 - j]`, and the inverses of the entries of D."""
     dim = m.shape[0]
     columns: list[Any] = []
     pivots: list[Any] = []
@@ -58,8 +58,8 @@ def _ldl(m: Symmetric) -> tuple[list[jax.Array], list[jax.Array]]:
         for k in range(j):
             below = columns[k][j - k - 1 :]
             column = column - below * (below[0] * pivots[k])
-        # Without barriers XLA:CPU computes a column again for each later one. The first pivot needs none: it is an
-        # entry of m.
+        # Without barriers XLA:CPU recomputes a column for each later column. The first pivot needs no barrier, because
+        # it is an entry of m.
         pivot = column[0] if j == 0 else barrier(column[0])
         inverse = barrier(1.0 / pivot)
         column = barrier(column[1:] * inverse) if j < dim - 1 else column[1:]
@@ -90,17 +90,17 @@ def _ldl_solve(factors: tuple[list[jax.Array], list[jax.Array]], b: Vector) -> V
     for i in reversed(range(dim)):
         for k in range(i + 1, dim):
             x[i] = x[i] - columns[i][k - i - 1] * x[k]
-    # Without barriers, a kernel that reads x computes the products once per row. LLVM moves some of them out of the
-    # loop over rows, depending on the width of the batch, and does not fuse these with a sum into one operation that
-    # rounds once: results would depend on the width.
+    # Without barriers, a kernel that reads x computes the products for each row. LLVM moves some of them out of the
+    # loop over rows, depending on the width of the batch, and then does not contract these products and the following
+    # sum into a fused multiply-add, so that results would depend on the width.
     return Rows(tuple(barrier(x)), 0).array()
 
 
 def cholesky_and_inverse(m: Symmetric) -> tuple[jax.Array, jax.Array]:
     """Return the Cholesky factor L of a positive definite m, and L^{-1}.
 
-    Halves of at most 32 rows are factored one by one, which the interpreter writes out; a larger matrix would go to
-    LAPACK for each trial, which takes several times as long.
+    A matrix with more than 32 rows is split into halves recursively. The interpreter unrolls the factorisation of a
+    block of up to 32 rows, whereas LAPACK would be called for each trial, which takes several times as long.
     """
     dim = m.shape[0]
     if dim <= _UNROLLED_SOLVE:

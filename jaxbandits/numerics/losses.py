@@ -1,7 +1,7 @@
-"""Convex losses of a round as pytrees of parameters, with a value and a gradient at any point.
+"""Convex losses as pytrees of parameters, with methods that compute value and gradient at any point.
 
-An environment draws the parameters, and evaluates the loss at as many points of a learner as the protocol allows;
-`evaluate` does so for several points at once.
+An environment draws the parameters of the loss of a round, and evaluates the loss at the points that the learner
+queries; `evaluate` does this for several points.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -56,7 +56,7 @@ class PseudoHuber(NamedTuple):
     def value(self, x: Vector) -> jax.Array:
         error = x - self.target
         square = error @ error
-        return square / (jnp.sqrt(1.0 + square) + 1.0)  # the difference itself would cancel near the target
+        return square / (jnp.sqrt(1.0 + square) + 1.0)  # sqrt(1 + square) - 1 would cancel near the target
 
     def gradient(self, x: Vector) -> Vector:
         error = x - self.target
@@ -111,7 +111,7 @@ def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 def evaluate(loss: Loss, points: Any) -> tuple[jax.Array, Any]:
     """Return values `[Q]` and gradients `[Q, d]` of a loss at points `[Q, d]`."""
-    if len(jax.tree.leaves(points)[0]) == 1:  # by far the most frequent case; it needs no vmap
+    if len(jax.tree.leaves(points)[0]) == 1:  # the most frequent case, which needs no vmap
         x = trees.row(points, 0)
         return trees.stack(loss.value(x)), trees.stack(loss.gradient(x))
     return jax.vmap(loss.value)(points), jax.vmap(loss.gradient)(points)

@@ -4,7 +4,7 @@
     V_h(s)    = max_a Q_h(s, a)        `backward_induction`, with the maximising actions
     V_h(s)    = Q_h(s, pi_h(s))        `policy_values`
 
-H steps, nS states, nA actions.
+There are H steps, nS states and nA actions.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from jax import lax
 
 from jaxbandits.numerics import first_axis
 
-UNROLL = 8  # steps that are unrolled: a loop over few steps inside the loop over rounds is mostly overhead
+UNROLL = 8  # number of unrolled steps: a loop over few steps inside the loop over rounds is mostly overhead
 
 
 class Plan(NamedTuple):
@@ -27,7 +27,7 @@ class Plan(NamedTuple):
 
 
 def backward_induction(rewards: jax.Array, transitions: jax.Array) -> Plan:
-    """Return an optimal policy and its values; of equally good actions it plays the first.
+    """Return an optimal policy and its values; among equally good actions the policy takes the first.
 
     Args:
       rewards: `[H, nS, nA]`.
@@ -61,7 +61,7 @@ def policy_values(actions: jax.Array, rewards: jax.Array, transitions: jax.Array
 
 
 def _backward(step: Callable, inputs: Any) -> Any:
-    """Scan over the steps h = H ... 1 from V_{H+1} = 0, with the inputs `[H, ...]` of each; return stacked outputs."""
+    """Scan over the steps h = H, ..., 1 with inputs `[H, ...]`, from V_{H+1} = 0; return the stacked outputs."""
     rewards = jax.tree.leaves(inputs)[0]
     init = jnp.zeros(rewards.shape[1], rewards.dtype)
     return lax.scan(step, init, inputs, reverse=True, unroll=min(len(rewards), UNROLL))[1]

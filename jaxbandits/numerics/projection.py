@@ -1,13 +1,14 @@
-"""Minimisers of quadratics over a Euclidean ball, or its intersection with an ellipsoid, by the secular equation.
+"""Minimisers of quadratics over a Euclidean ball, or over its intersection with an ellipsoid, by secular equations.
 
 The minimiser is `x(mu)` for the least multiplier `mu >= 0` with `||x(mu)|| <= radius`. Newton's method on
 `1/radius - 1/||x(mu)||` from `mu = 0` approaches the root monotonically from the left. Under `vmap` the loop runs until
 the slowest trial of the batch is done, and not at all if every trial is inside the ball. Rescaling `x(0)` to the sphere
 would be the projection in the Euclidean norm, which is a different point.
 
-Points count as inside if their norm exceeds the radius by at most 8 rounding errors. A point that is played is rescaled
-to lie in the ball exactly. An estimate is not: each rescaling would pull it slightly towards 0, even in directions
-without data, and these errors would add up over rounds (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits).
+A point counts as inside if its norm exceeds the radius by at most 8 rounding errors. Points that are played are
+rescaled so that they lie in the ball exactly. Estimates are not rescaled: each rescaling would pull them slightly
+towards 0, even in directions without data, and these errors would accumulate
+(float32/test_crtm_crmm.py::test_long_runs_keep_their_digits).
 """
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from jaxbandits.tracing.batching import while_loop
 
 Path: TypeAlias = Callable[[jax.Array], tuple[Vector, Vector]]  # from mu to x(mu) and -dx/dmu
 
-_MAX_STEPS = 48  # a safeguard: at most 17 were measured (condition number 1e10, norm ratio 1e4)
+_MAX_STEPS = 48  # a safeguard: at most 17 steps were observed (condition number 1e10, norm ratio 1e4)
 
 
 def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
@@ -35,7 +36,7 @@ def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
     The inverse suffices: `x(mu) = (V + mu I)^{-1} V y = (I + mu V^{-1})^{-1} y`.
 
     Args:
-      inverse: `[d, d]` the positive definite `V^{-1}`, or its factors.
+      inverse: the positive definite matrix `V^{-1}` `[d, d]`, or its factors.
       y: `[d]` the point to project; returned unchanged if it lies in the ball (up to 8 rounding errors of the radius).
       radius: radius of the ball, > 0.
     """
@@ -73,8 +74,8 @@ def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
 def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayLike) -> Vector:
     """Return `argmin_{||x|| <= radius} <slope, x> + ||x - center||_a^2 / 2` for positive definite `a`.
 
-    It is the same point as `minimise_on_ball(a, a @ center - slope, radius)`. Inside the ball it is computed as
-    `center - a^{-1} slope`, so that rounding errors in float32 are relative to the step, not to the center.
+    The minimiser equals `minimise_on_ball(a, a @ center - slope, radius)`. If it lies inside the ball, it is computed
+    as `center - a^{-1} slope`, so that rounding errors in float32 are relative to the step and not to the center.
 
     Args:
       a: `[d, d]` positive definite.
@@ -93,9 +94,9 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
 
 
 def _rescale(x: Vector, norm: jax.Array, radius: ArrayLike) -> Vector:
-    """Rescale a point outside the ball to the sphere; return x itself inside and on the sphere."""
-    # The comparison is needed because XLA turns radius / norm into a product with rsqrt, which is not 1 where they are
-    # equal.
+    """Rescale x to the sphere if it lies outside the ball; otherwise return x unchanged."""
+    # The comparison is needed because XLA turns radius / norm into a product with rsqrt, which is not exactly 1 if both
+    # are equal.
     return jnp.where(norm > radius, radius / norm, 1.0) * x
 
 
@@ -116,13 +117,13 @@ def _secular_newton(
     """Solve `||x(mu)|| = radius` to within 8 rounding errors.
 
     Args:
-      make_path: function from x(0) to the path and -dx/dmu(0). It is evaluated in a loop of at most one iteration,
-        which is skipped if x(0) lies inside the ball for all trials, as it does in most rounds.
+      make_path: function that maps x(0) to the path and -dx/dmu(0). It is evaluated in a loop of at most one iteration.
+        The loop is skipped if x(0) lies inside the ball for all trials, as in most rounds.
       x: `[d]` x(0).
       radius: radius of the ball, > 0.
 
     Returns:
-      x(mu) and its norm; x(0) and its norm if that lies inside.
+      x(mu) and its norm; if x(0) lies inside the ball, x(0) and its norm.
     """
     norm = jnp.linalg.norm(x)
     furthest = radius * (1.0 + 8.0 * jnp.finfo(norm.dtype).eps)
@@ -137,7 +138,7 @@ def _secular_newton(
 
         def newton(carry):
             mu, x, minus_dx, norm, step = carry
-            # In this order no factor overflows; in float32 `norm * norm` would from 1e19 / radius on.
+            # In this order no factor overflows; in float32 `norm * norm` would overflow from 1e19 on.
             mu = mu + (norm / radius - 1.0) * (norm * (norm / (x @ minus_dx)))
             x, minus_dx = path(mu)
             return mu, x, minus_dx, jnp.linalg.norm(x), step + 1
@@ -161,18 +162,18 @@ def project_ball_and_ellipsoid(
     """Return `argmin ||x - y||_V` over `||x|| <= radius` and `||x - center||_M <= width`.
 
     The multiplier nu of the ellipsoid solves a secular equation for `x(nu)`, the minimiser over the ball of
-    `||x - y||^2_V + nu ||x - center||^2_M`: Newton steps are taken inside a bracket, each with a search for the
-    multiplier of the ball. Where the ellipsoid constraint is inactive, no step is taken, and the result is that of
+    `||x - y||^2_V + nu ||x - center||^2_M`. Newton's method is safeguarded by a bracket, and each step searches for the
+    multiplier of the ball. If the ellipsoid constraint is inactive, no step is taken, and the result equals that of
     `project_ball`, bit for bit.
 
     Args:
       v: `[d, d]` positive definite V.
-      inverse: `[d, d]` its inverse, or the factors of the inverse.
+      inverse: `[d, d]` the inverse of V, or the factors of the inverse.
       y: `[d]` the point to project.
       radius: radius of the ball, > 0.
       metric: `[d, d]` positive definite M.
-      center: `[d]` in the ball.
-      width: > 0; infinite if there is no ellipsoid.
+      center: `[d]` centre of the ellipsoid, which must lie in the ball.
+      width: > 0; infinity removes the ellipsoid constraint.
     """
     pull, middle = v @ y, metric @ center
 
@@ -212,6 +213,6 @@ def project_ball_and_ellipsoid(
     zero = jnp.zeros_like(beyond)
     init = (zero, first, beyond, zero, jnp.full_like(beyond, jnp.inf), 0)
     _, x, beyond, _, _, _ = while_loop(is_unsolved, newton, init, _MAX_STEPS)
-    # This removes the rounding error of the last step; the point stays in the ball.
+    # Moving x towards the center removes the remaining excess over the ellipsoid; the point stays in the ball.
     on_ellipsoid = center + (x - center) / (1.0 + jnp.maximum(beyond, 0.0))
     return trees.where(beyond > 0.0, on_ellipsoid, x)

@@ -1,7 +1,7 @@
-"""Sampling of one index from weights, or of k different indices with prescribed marginals, from given random bits.
+"""Sampling of an index from probabilities, or of k different indices with prescribed marginals, from random bits.
 
-Shapes are static. Every result is a function of random words or uniforms, so that a reference implementation can replay
-a run step by step.
+Every result is a function of random words or uniform variates that the caller passes, so that a reference
+implementation can replay a run step by step.
 """
 
 import itertools
@@ -14,33 +14,34 @@ from jax import lax
 
 from jaxbandits.base.pytree import ArrayLike, PyTree
 
-RESOLUTION = 2.0**-40  # smallest probability that `categorical` resolves well
+RESOLUTION = 2.0**-40  # smallest probability that `categorical` reproduces accurately
 
-_UNROLLED = 48  # weights up to which a loop over them is written out
+_UNROLLED = 48  # largest number of weights for which a loop over them is unrolled
 
 
 def categorical(q: jax.Array, high: jax.Array, low: jax.Array) -> jax.Array:
-    """Draw an index from probabilities q `[m]` by the bits of two random words, int32.
+    """Draw an index, int32, from probabilities q `[m]` with the bits of two random words.
 
-    The sum of q is 1 up to rounding. An index is drawn with a probability that is its share of that sum to within 2^-46
-    (float32) or m 2^-52 (float64), at any position; an index of probability 0 is never drawn. Frequencies of an index
-    with q_i below `RESOLUTION` say little about q_i, so that importance weights should use `max(q_i, RESOLUTION)`.
+    The sum of q is 1 up to rounding. Index i is drawn with probability q_i / sum(q) to within 2^-46 (float32) or m
+    2^-52 (float64); an index of probability 0 is never drawn. If q_i is below `RESOLUTION`, the frequency of index i
+    may differ much from q_i in relative terms, so that importance weights should use `max(q_i, RESOLUTION)`.
 
-    A uniform u of 61 bits is inverted: the result is the first index for which the sum of q up to it exceeds u times
-    the whole sum.
+    The draw inverts the distribution function at a uniform variate u of 61 bits: the result is the first index for
+        which
+    the partial sum of q exceeds u sum(q).
     """
     place = (high >> 2).astype(jnp.int32)
     fraction = ((low >> 1).astype(q.dtype) + 0.5) * 2.0**-31  # u = (place + fraction) 2^-30
     if q.dtype == jnp.float32:
         return _invert_float32(q, place, fraction)
     ends = _cumulate(q)
-    # Rounding must not carry u to the end of the sum: the last index would be drawn even if its probability is 0.
+    # Rounding must not make the point equal to the full sum: the last index would be drawn even with probability 0.
     point = jnp.minimum((place.astype(q.dtype) + fraction) * 2.0**-30, 1.0 - 2.0**-50) * ends[-1]
     return _count(lambda end: end <= point, ends)
 
 
 def _invert_float32(q: jax.Array, place: jax.Array, fraction: jax.Array) -> jax.Array:
-    """Return the index of `categorical` by sums in two parts: multiples of 2^-30, as integers, and fractions of them.
+    """Return the index of `categorical`, with partial sums split into integer multiples and fractions of 2^-30.
 
     Sums in float32 would lose probabilities of 1e-8, or double them.
     """
@@ -50,17 +51,17 @@ def _invert_float32(q: jax.Array, place: jax.Array, fraction: jax.Array) -> jax.
     excess = (ends[-1] - 2**30).astype(q.dtype) + rests[-1]
     left = (ends[-1] - place).astype(q.dtype) + rests[-1]
     shifted = fraction + (place.astype(q.dtype) + fraction) * (excess * 2.0**-30)
-    offset = jnp.minimum(shifted, left - jnp.abs(left) * 2.0**-20)  # not to the end of the sum, as in `categorical`
+    offset = jnp.minimum(shifted, left - jnp.abs(left) * 2.0**-20)  # less than the full sum, as in `categorical`
     return _count(lambda end, rest: (place - end).astype(q.dtype) >= rest - offset, ends, rests)
 
 
 def _cumulate(x: ArrayLike) -> Any:
-    """Return the cumulative sums of an array `[m]`, written out as a list if it is short."""
+    """Return the cumulative sums of an array `[m]`; for short arrays as an unrolled list."""
     return jnp.cumsum(x) if len(x) > _UNROLLED else list(itertools.accumulate(x))
 
 
 def _count(is_behind: Callable[..., jax.Array], *ends: Any) -> jax.Array:
-    """Count the ends, except the last one, that a point has passed."""
+    """Return the number of partial sums, without the last one, that satisfy `is_behind`."""
     if isinstance(ends[0], jax.Array):
         return jnp.sum(is_behind(*(end[:-1] for end in ends)), dtype=jnp.int32)
     index = jnp.zeros((), jnp.int32)
@@ -70,9 +71,9 @@ def _count(is_behind: Callable[..., jax.Array], *ends: Any) -> jax.Array:
 
 
 def uniform_index(n: ArrayLike, word: jax.Array) -> jax.Array:
-    """Draw one of 0, ..., n - 1 by a random word, int32: each with probability 1/n to within 2^-32.
+    """Map a random word to one of 0, ..., n - 1, int32, each with probability 1/n to within 2^-32.
 
-    The result is the upper half of the product of n and the word, computed from products of their halves.
+    The result is the upper half of the 64-bit product of n and the word, computed from products of their halves.
     """
     n = jnp.asarray(n).astype(jnp.uint32)
     lower = (word & 0xFFFF) * (n & 0xFFFF)
@@ -82,25 +83,25 @@ def uniform_index(n: ArrayLike, word: jax.Array) -> jax.Array:
 
 
 def uniform_available(word: jax.Array, n: int, mask: jax.Array | None) -> jax.Array:
-    """Draw one of the indices where `mask` `[n]` is True (None: of all n) by a random word, int32."""
+    """Map a random word to one of the indices, int32, where `mask` `[n]` is True (None: to one of all n indices)."""
     if mask is None:
         return uniform_index(n, word)
-    rank = jnp.cumsum(mask)  # [n] available indices up to and including i
+    rank = jnp.cumsum(mask)  # [n] number of available indices up to and including i
     return jnp.sum(rank <= uniform_index(rank[-1], word), dtype=jnp.int32)
 
 
 def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
-    """Draw k different indices `[k]`, int32, in no particular order, index i with probability `k q_i`.
+    """Draw k different indices `[k]`, int32, in no particular order; index i is drawn with probability `k q_i`.
 
-    Dependent rounding turns the probabilities `p = k q` into 0 or 1, pair by pair. A coin changes both probabilities of
-    a pair, one of them to 0 or 1, and preserves their means and their sum. The first pair is (0, 1); the next consists
-    of the index that is still undecided and index 2; and so on.
+    Dependent rounding turns the probabilities `p = k q` into 0 or 1, pair by pair. A random step changes both
+    probabilities of a pair, makes one of them 0 or 1, and preserves their sum and each expectation. The first pair is
+    (0, 1); the next pair consists of the index that is still undecided and index 2; and so on.
 
     Args:
       q: `[m]` weights of at most 1/k each, with sum 1.
       k: static, 1 <= k <= m.
-      u: `[m - 1]` uniforms in [0, 1]; `u[b - 1]` is the coin of the pair with index b, unused if that index has no
-        undecided partner.
+      u: `[m - 1]` uniforms in [0, 1]; `u[b - 1]` decides the pair with index b; it is not used if no earlier index is
+        undecided.
 
     References: R. Gandhi, S. Khuller, S. Parthasarathy, A. Srinivasan, "Dependent rounding and its applications to
       approximation algorithms", JACM 2006; Zhang et al., JMLR, Algorithm 9.
@@ -124,7 +125,7 @@ def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
 
 
 def _flip_coin(p: jax.Array, other: jax.Array, u: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return two probabilities after their coin toss, one of them 0 or 1; unchanged unless both were undecided."""
+    """Return two probabilities after the random step of dependent rounding; unchanged unless both are undecided."""
     both = _is_undecided(p) & _is_undecided(other)
     up, down = jnp.minimum(1.0 - p, other), jnp.minimum(p, 1.0 - other)
     shift = jnp.where(u < down / jnp.where(both, up + down, 1.0), up, -down)
@@ -137,18 +138,18 @@ def _is_undecided(p: jax.Array) -> jax.Array:
 
 
 def systematic_sampling(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
-    """Draw k different indices `[k]` in ascending order, int32, from one uniform, index i with probability `k q_i`.
+    """Draw k different indices `[k]`, int32 and ascending, from one uniform variate; index i has probability `k q_i`.
 
-    A line of length k consists of one interval for each index, of length `k q_i <= 1`; the intervals that hold the
-    points u, u + 1, ..., u + k - 1 are drawn. Marginals are those of `dep_round`, but joint probabilities differ: some
-    pairs of indices are never drawn together.
+    The interval [0, k] is divided into consecutive intervals of length `k q_i <= 1`, one for each index. The indices
+    whose intervals contain the points u, u + 1, ..., u + k - 1 are drawn. The marginals are those of `dep_round`, but
+    joint probabilities differ: some pairs of indices are never drawn together.
 
     Args:
       q: `[m]` weights of at most 1/k each, with sum 1.
       k: static, 1 <= k <= m.
-      u: a uniform in [0, 1).
+      u: `[]` a uniform variate in [0, 1).
     """
     ends, places = jnp.cumsum(k * q)[:-1], jnp.arange(k)
     drawn = jnp.sum(ends <= u + places[:, None], axis=1, dtype=jnp.int32)
-    # Rounding could put two points into an interval of length 1, or the last points after all intervals.
+    # Rounding errors could put two points into the same interval, or the last points after all intervals.
     return jnp.minimum(lax.cummax(drawn - places) + places, len(q) - k + places)

@@ -1,4 +1,4 @@
-"""Powers of the round t and sums over rounds, for step sizes and radii."""
+"""Powers of the round index t, and sums of inverse roots over rounds, for step sizes and radii."""
 
 import jax
 import jax.numpy as jnp
@@ -6,15 +6,15 @@ import numpy as np
 
 from jaxbandits.base.pytree import ArrayLike
 
-_LISTED = 32  # sums up to this number of terms are in a table; the expansion of longer ones is exact to rounding
+_LISTED = 32  # number of terms up to which sums are tabulated; the expansion for longer sums is exact to rounding
 _INVERSE_ROOTS = np.cumsum(1.0 / np.sqrt(np.arange(1, _LISTED + 1)))
 _ZETA_HALF = -1.4603545088095868
 
 
 def power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
-    """Return `t^exponent`, with t = 0 read as 1, so that it is finite even where it is not used.
+    """Return `max(t, 1)^exponent`, which is finite even for t = 0 and a negative exponent.
 
-    All trials share the logarithm of the round: under `vmap` it costs one exponential per trial.
+    All trials share the logarithm of t, so that under `vmap` a call costs one exponential per trial.
 
     Args:
       t: integer, >= 0.
@@ -24,9 +24,9 @@ def power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
 
 
 def inverse_roots(t: ArrayLike) -> jax.Array:
-    """Return `1 + 1 / sqrt(2) + ... + 1 / sqrt(t)`, exact to rounding, at constant cost (Euler-Maclaurin).
+    """Return `1 + 1 / sqrt(2) + ... + 1 / sqrt(t)`, exact to rounding, at constant cost (Euler-Maclaurin formula).
 
-    A running sum in float32 would stop growing after some 10^7 terms.
+    A running sum in float32 would stop growing after about 10^7 terms.
 
     Args:
       t: integer, >= 1.

@@ -1,6 +1,6 @@
 """Entropic mirror descent on the simplex and the capped simplex `{0 <= q_i <= 1/k, sum q = 1}`, in log space.
 
-The state of a learner of weights is `log q`: a concentrated q underflows in float32, but its logarithm does not.
+The state of mirror descent is `log q`: small entries of q underflow in float32, but their logarithms do not.
 """
 
 import functools
@@ -18,13 +18,13 @@ from jaxbandits.tracing import target
 from jaxbandits.tracing.barrier import barrier, materialize
 from jaxbandits.tracing.batching import trials_last, while_loop
 
-_SORTED = 60  # m k up to which the KL projection sorts, with unrolled code
-_TESTED = 8  # terms of a chain between two barriers
-_MAX_STEPS = 64  # a safeguard: at most 5 were measured in 2 10^5 random calls of `tsallis_step` of all sizes
+_SORTED = 60  # largest m k for which the KL projection sorts with unrolled code
+_TESTED = 8  # number of terms of a chain of sums between two barriers
+_MAX_STEPS = 64  # a safeguard: at most 5 steps were observed in 2 10^5 random calls of `tsallis_step`
 
 
 def log_uniform(n: int) -> jax.Array:
-    """Return `log q` `[n]` of the uniform weights, where mirror descent starts."""
+    """Return `log q` `[n]` for uniform weights, the starting point of mirror descent."""
     return jnp.full(n, -math.log(n), float)
 
 
@@ -32,8 +32,8 @@ def mirror_step(log_q: jax.Array, gain: jax.Array, step: ArrayLike, k: int = 1) 
     """Return the logarithm of `argmax_p step <gain, p> - KL(p, q)` over weights of at most 1/k each (k = 1: Hedge).
 
     Args:
-      log_q: `[m]`.
-      gain: `[m]` gains of the weights player (minus its losses).
+      log_q: `[m]` logarithms of the weights q.
+      gain: `[m]` gains, that is, negative losses.
       step: step size, >= 0.
       k: static, 1 <= k <= m; the cap is 1/k.
     """
@@ -43,19 +43,20 @@ def mirror_step(log_q: jax.Array, gain: jax.Array, step: ArrayLike, k: int = 1) 
 def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     """Return the logarithm of the Kullback-Leibler projection of an unnormalised p onto weights of at most 1/k each.
 
-    The solution is `q_i = min(c p_i, 1/k)`. With the j largest entries at the cap, the others share `1 - j/k` in
-    proportion to p; the right j is the smallest for which the largest of the others stays at or below the cap:
-    `S_j >= k - j` with `S_j = sum of the others / the largest of the others`. The test is one-sided, so that some j
-    passes despite ties or entries below the rounding errors of others: `j = k - 1` always passes, because `S_j >= 1`.
-    All entries are taken relative to the largest uncapped one, so that weights sum to one in float32 at any scale of p.
-    For k = 1 this is plain normalisation; for k = m the result is the uniform weights.
+    The solution is `q_i = min(c p_i, 1/k)`. If the j largest entries are at the cap, the others share the weight
+    `1 - j/k` in proportion to p. The correct j is the smallest j for which the largest of the other entries is at most
+    the cap: `S_j >= k - j` with `S_j = sum of the other entries / largest of the other entries`. Because `S_j >= 1`,
+    `j = k - 1` always satisfies this condition, even in the presence of ties and rounding errors. All entries are
+    computed relative to the largest uncapped entry, so that weights sum to one in float32 at any scale of p. For k = 1
+    the projection is a normalisation; for k = m the result is the uniform weights.
 
-    For small m k, and where loops have a fixed length, the largest entries are sorted and all j are tested. Otherwise a
-    search starts from j = 0 and caps all entries that exceed the cap, until none does. It usually takes a few passes
-    over the entries, at most k, in a loop whose compile time does not depend on k.
+    If m k is small, or if loops must have a fixed length, the largest entries are sorted and all j are tested.
+    Otherwise a search starts from j = 0 and repeatedly caps all entries that exceed the cap, until no entry exceeds it.
+    The search usually takes a few passes over the entries, and at most k, in a loop whose compile time does not depend
+    on k.
 
     Args:
-      log_p: `[m]`; adding a constant changes nothing.
+      log_p: `[m]`; adding a constant to all entries does not change the result.
       k: static, 1 <= k <= m.
     """
     if k == log_p.shape[-1]:
@@ -67,7 +68,7 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
 
 
 def _is_sorted(m: int, k: int) -> bool:
-    """Return whether a sort of k of m entries is written out."""
+    """Return True if partial sorting of the k largest of m entries is unrolled."""
     return m * k <= _SORTED
 
 
@@ -78,12 +79,12 @@ def _test_all(k: int) -> Any:
         """Return the largest uncapped entry, and the logarithm of k times its weight."""
         top, others = _split(log_p, k - 1)
         pivot, total = _sum_exp(others)
-        level, scaled = pivot, total  # S_j / (k - j) for the right j
+        level, scaled = pivot, total  # S_j / (k - j) for the correct j
         for j in reversed(range(k - 1)):
             total, pivot = 1.0 + elementary.exp(pivot - top[j]) * total, top[j]
             fits = total >= k - j
             level, scaled = jnp.where(fits, pivot, level), jnp.where(fits, total * (1.0 / (k - j)), scaled)
-            if (k - j) % _TESTED == 0:  # otherwise XLA computes the chain from its start in many kernels
+            if (k - j) % _TESTED == 0:  # otherwise XLA recomputes the whole chain in many kernels
                 total, level, scaled = materialize((total, level, scaled))
         return barrier((level, -elementary.log(scaled)))
 
@@ -99,12 +100,12 @@ def _search(log_p: jax.Array, k: int) -> tuple[jax.Array, jax.Array]:
     def cap_those_above(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         level, excess = carry
         distance = log_p - level
-        # The level itself counts as above the cap, however its excess is rounded. NaN is kept.
+        # The entry at the level counts as above the cap even if its excess rounds to 0. NaN is propagated.
         lower = jnp.max(jnp.where((distance >= 0.0) | (distance > -excess), -jnp.inf, log_p))
         capped = log_p > lower
         count = jnp.sum(capped.astype(log_p.dtype))
         total = jnp.sum(jnp.where(capped, 0.0, elementary.exp(log_p - lower)))
-        # If k entries are above the cap, it is by rounding alone, and all of them are at the cap.
+        # Only rounding errors can make k entries exceed the cap; all k entries are then at the cap.
         fits = count < k
         return jnp.where(fits, lower, level), jnp.where(fits, elementary.log((k - count) / total), 0.0)
 
@@ -113,11 +114,12 @@ def _search(log_p: jax.Array, k: int) -> tuple[jax.Array, jax.Array]:
 
 
 def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Array:
-    """Return `log p` for `p = argmin_p step <p, loss> + D(p, q)` over the simplex, D of the entropy `-2 sum sqrt(q_i)`.
+    """Return `log p` for `p = argmin_p step <p, loss> + D(p, q)` over the simplex, by Newton's method.
 
-    For this entropy, the 1/2-Tsallis entropy, `1 / sqrt(p_i) = 1 / sqrt(q_i) + step loss_i + nu`. With z = 1 / sqrt(p),
-    the multiplier nu is the root of `F = (sum z_i^-2)^{-1/2} - 1`, concave and increasing: Newton's method reaches it
-    from the left, monotonically, and in one step where all z_i are equal.
+    D is the Bregman divergence of the 1/2-Tsallis entropy `-2 sum sqrt(q_i)`, for which
+    `1 / sqrt(p_i) = 1 / sqrt(q_i) + step loss_i + nu`. With z = 1 / sqrt(p), the multiplier nu is the root of
+    `F = (sum z_i^-2)^{-1/2} - 1`, a concave and increasing function. Newton's method approaches the root monotonically
+    from the left; if all z_i are equal, it takes one step.
 
     Args:
       log_q: `[m]`, finite.
@@ -135,7 +137,7 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
         nu = nu + move
         return nu, *_tsallis_move(root, nu), count + 1
 
-    # The largest p_i is 1 there, so nu is below the root; the first move has length 0 and evaluates it.
+    # At nu = 1 the largest p_i is 1, so that nu is at most the root; the first step has length 0 and only evaluates F.
     one = jnp.ones_like(root[0])
     nu, *_ = while_loop(is_unsolved, newton, (one, one, jnp.zeros_like(one), -1), _MAX_STEPS + 1)
     return _tsallis_weights(root, nu)
@@ -161,7 +163,7 @@ def _tsallis_weights(root: jax.Array, nu: jax.Array) -> jax.Array:
 
 
 def indicator(index: jax.Array, n: int) -> jax.Array:
-    """Return the unit vector `e_index` in R^n; products with it read or write an entry without a gather or scatter."""
+    """Return the unit vector `e_index` in R^n, by which an entry can be read or written without gather or scatter."""
     return (jnp.arange(n, dtype=jnp.int32) == index).astype(jnp.result_type(float))
 
 
@@ -177,12 +179,12 @@ def mean(rows: Any) -> Any:
 
 
 def repeat(q: jax.Array, counts: tuple[int, ...]) -> jax.Array:
-    """Repeat entry i of `[m]` `counts[i]` times, to `[sum counts]`."""
+    """Return an array `[sum counts]` in which entry i of q `[m]` is repeated `counts[i]` times."""
     return q[np.repeat(np.arange(len(counts)), counts)]
 
 
 def block_sums(values: jax.Array, counts: tuple[int, ...]) -> jax.Array:
-    """Return the sums `[m]` of the first `counts[0]` values, the next `counts[1]`, and so on."""
+    """Return the sums `[m]` of consecutive blocks of values, where block i has `counts[i]` values."""
     ends = np.cumsum(counts)
     return jnp.stack([jnp.sum(values[end - n : end]) for n, end in zip(counts, ends, strict=True)])
 
@@ -193,12 +195,12 @@ def _split(a: jax.Array, n: int) -> tuple[Any, jax.Array]:
         ordered = jnp.sort(a, axis=0, descending=True) if n else a
         return ordered[:n], ordered[n:]
     others, top = list(a), []
-    for _ in range(n):  # n passes of a bubble sort, which are elementwise; a sort would run one trial at a time
+    for _ in range(n):  # n passes of a bubble sort, vectorised over trials; `jnp.sort` would not be
         largest, smaller = others[0], []
         for entry in others[1:]:
             smaller.append(jnp.minimum(largest, entry))
             largest = jnp.maximum(largest, entry)
-        others = barrier(smaller)  # otherwise XLA:CPU computes the earlier passes again in each later one
+        others = barrier(smaller)  # otherwise XLA:CPU recomputes the earlier passes in each later pass
         top.append(largest)
     return top, jnp.stack(others)
 
@@ -209,5 +211,5 @@ def _sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
         largest = jnp.max(a, axis=0)
         return largest, jnp.sum(jnp.exp(a - largest), axis=0)
     largest = barrier(functools.reduce(jnp.maximum, list(a)))
-    # Without the barrier, the exponent and the mantissa of its logarithm each compute the sum.
+    # Without the barrier, XLA computes the sum twice: for the exponent and for the mantissa of its logarithm.
     return largest, barrier(linalg.sum_terms(elementary.exp(a - largest)))

@@ -1,10 +1,10 @@
-"""Optimisation barriers: keep XLA:CPU from computing a value again in every kernel that reads it.
+"""Optimisation barriers, which prevent XLA:CPU from recomputing a value in every kernel that reads it.
 
 XLA:CPU fuses a cheap producer into every consumer, up to 15 times in a round of a bandit algorithm. The interpreter
 `vmap_last` places barriers by a rule (`tracing.liveness`). Functions written for arrays with the trial axis last
 (`batching.trials_last`) are not interpreted and place their own barriers.
 
-On accelerators a barrier costs a kernel, and XLA chooses well which values to recompute. There are no barriers on
+On accelerators a barrier costs a kernel, and XLA decides well which values to recompute. No barriers are placed on
 accelerators, except around concatenations (`materialize`).
 """
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def barrier(tree: T) -> T:
-    """Return the same values, which XLA:CPU computes once instead of again in every kernel that reads the result."""
+    """Return the same values, which XLA:CPU then computes only once and not in every kernel that reads them."""
     return tree if target.targets_accelerator() else materialize(tree)
 
 
@@ -35,7 +35,7 @@ def materialize(tree: T) -> T:
 
 
 def is_key(x: ArrayLike) -> bool:
-    """Return whether an array holds random keys, which must not pass a barrier.
+    """Return True if an array holds random keys, which must not pass a barrier.
 
     JAX's check of key reuse would count the barrier as a consumer of the key.
     """
@@ -52,7 +52,7 @@ def _over_trials(arrays: PyTree, axes: Any) -> PyTree:
     return barrier_p.bind(*last), [None if axis is None else x.ndim - 1 for x, axis in zip(last, axes, strict=True)]
 
 
-# `lax.optimization_barrier` with another batching rule, and without a barrier for tangents.
+# This primitive is `lax.optimization_barrier` with a different batching rule, and without a barrier for tangents.
 barrier_p = Primitive("barrier")
 barrier_p.multiple_results = True
 barrier_p.def_impl(_optimization_barrier)
@@ -60,7 +60,7 @@ barrier_p.def_abstract_eval(lambda *shapes: shapes)
 mlir.register_lowering(barrier_p, mlir.lower_fun(_optimization_barrier))
 batching.primitive_batchers[barrier_p] = _over_trials
 ad.primitive_jvps[barrier_p] = lambda arrays, tangents: (barrier_p.bind(*arrays), tangents)
-# For functions that are linear themselves, such as the tangents of a program that is differentiated twice.
+# The transpose is needed for linear functions, such as the tangents of a program that is differentiated twice.
 ad.primitive_transposes[barrier_p] = lambda cotangents, *arrays: [
     cotangent if ad.is_undefined_primal(x) else None for cotangent, x in zip(cotangents, arrays, strict=True)
 ]

@@ -1,7 +1,7 @@
 """Gathers, scatters and dynamic slices whose index differs between trials, with the batch axis last.
 
-A gather costs a few nanoseconds per trial on a CPU and prevents vector code. Along a short axis every entry is read
-instead, and a select keeps the entry at the index. This is one pass over contiguous trials.
+On a CPU a gather costs a few nanoseconds per trial and is not vectorised. Along a short axis all entries are read
+instead, and a select keeps the entry at the index, which is one vectorised pass over the trials.
 """
 
 from typing import Any
@@ -14,13 +14,13 @@ from jax import lax
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.jax_compat import Params
 
-# Bytes of an axis up to which selects are faster than a gather; measured for 5 to 100 arms, d from 2 to 10.
+# Largest axis, in bytes, along which selects are faster than a gather; measured for 5 to 100 arms and d from 2 to 10.
 SELECTED_BYTES = 96
-WRITTEN = 64  # entries of an axis up to which a write compares the index with all entries
+WRITTEN = 64  # largest number of entries of an axis along which a write compares the index with all entries
 
 
 def is_short(length: int, dtype: np.dtype) -> bool:
-    """Return whether an axis is read by selects over all its entries."""
+    """Return True if an axis is short enough to be read by selects over all its entries."""
     return length * dtype.itemsize <= SELECTED_BYTES
 
 
@@ -59,7 +59,7 @@ def dynamic_slice(x: jax.Array, starts: list[jax.Array], sizes: tuple[int, ...])
 
 
 def dynamic_update_slice(x: jax.Array, update: jax.Array, starts: list[jax.Array]) -> jax.Array | None:
-    """Compute `lax.dynamic_update_slice` of `x[..., W]` for an update of one entry or all of each axis; else None."""
+    """Apply `lax.dynamic_update_slice` to `x[..., W]` if the update has one or all entries of each axis; else None."""
     is_updated: Any = True
     for axis, start in enumerate(starts):
         n, size = x.shape[axis], update.shape[axis]
@@ -112,7 +112,9 @@ def short_gather_axis(x: jax.Array, params: Params) -> int | None:
     (axis,) = dims.collapsed_slice_dims
     whole = all(sizes[k] == x.shape[k] for k in range(x.ndim - 1) if k not in (axis, *dims.operand_batching_dims))
     fill = params["fill_value"]
-    fills = jnp.issubdtype(x.dtype, jnp.inexact) and (fill is None or bool(np.isnan(fill)))  # as `_take_many` does
+    fills = jnp.issubdtype(x.dtype, jnp.inexact) and (
+        fill is None or bool(np.isnan(fill))
+    )  # `_take_many` fills with NaN
     is_supported = params["mode"] != lax.GatherScatterMode.FILL_OR_DROP or fills
     return axis if whole and is_supported and x.shape[axis] > 0 and is_short(x.shape[axis], x.dtype) else None
 
@@ -125,7 +127,7 @@ def _take_many(x: jax.Array, index: jax.Array, axis: int, dims: Any, params: Par
     if params["mode"] == lax.GatherScatterMode.CLIP:
         index = jnp.clip(index, 0, n - 1)
     index_axes = [k for k in range(rank) if k not in offsets]
-    # Axes of the result for each axis of a slice: those of the paired index axis, or offset axes.
+    # The axis of the result for each axis of a slice: the axis of the paired index axis, or an offset axis.
     pairs = zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True)
     paired = {batch: index_axes[place] for batch, place in pairs}
     rest = iter(offsets)
@@ -160,7 +162,7 @@ _SCATTERS = {
 
 
 def scatter(name: str, x: jax.Array, index: jax.Array, update: jax.Array, params: Params) -> jax.Array | None:
-    """Scatter `update[..., W]` into `x[..., W]` at `index[..., k, W]` by this primitive; None if it has no rule."""
+    """Evaluate a scatter primitive on `x[..., W]`, `index[..., k, W]` and `update[..., W]`; None if it has no rule."""
     if name == "scatter" and params["update_jaxpr"] is not None:  # `x.at[i].apply`
         return None
     dims = params["dimension_numbers"]

@@ -1,4 +1,4 @@
-"""Functions and loops whose `vmap` puts the trial axis last, behind the axes that the function works on.
+"""Functions and loops whose `vmap` puts the trial axis last, after the axes of the problem.
 
 `jax.vmap` puts the batch axis first. The short axes of vectors `[d]`, matrices `[d, d]` and arms `[K, d]` are then
 innermost in memory, and every operation runs at a few percent of the machine's speed. A function decorated with
@@ -6,8 +6,8 @@ innermost in memory, and every operation runs at a few percent of the machine's 
 trials. The simulation keeps its state in this layout, so the transposes between two such functions cancel and the
 compiled program of a round has none.
 
-`while_loop`, `fori_loop` and `cond` are those of `jax.lax`, with a batching rule that keeps the trial axis of the carry
-last. For accelerators `while_loop` is that of `tracing.loops`.
+`while_loop`, `fori_loop` and `cond` are the functions of `jax.lax` with a batching rule that keeps the trial axis of
+the carry last. For accelerators, `while_loop` calls the version in `tracing.loops`.
 """
 
 from collections.abc import Callable
@@ -30,12 +30,12 @@ T = TypeVar("T")
 
 
 def trials_last(f: F) -> F:
-    """Decorate a function that is written for arrays with trailing trial axes; `vmap` appends such an axis.
+    """Decorate a function that is written for arrays with trailing trial axes, so that `vmap` appends a trial axis.
 
     Args:
-      f: a function of pytrees of arrays to pytrees of arrays, which closes over no array. The leading axes of its
-        arguments are those of the problem. They are followed by trial axes, equally many in all arguments. f broadcasts
-        trial axes, which have length 1 in an argument that is the same for all trials.
+      f: function that maps pytrees of arrays to pytrees of arrays and closes over no array. The leading axes of its
+        arguments are the axes of the problem; trial axes follow, equally many in all arguments. f must broadcast trial
+        axes, which have length 1 in an argument that is the same for all trials.
     """
 
     @jax.custom_jvp
@@ -72,12 +72,12 @@ def _broadcast_trials(tree: PyTree, batched: Any, size: int) -> PyTree:
 
 
 def _true_tree(tree: PyTree) -> PyTree:
-    """Return a tree of True: every leaf is batched."""
+    """Return a tree whose leaves are all True, which means that every leaf is batched."""
     return jax.tree.map(lambda _: True, tree)
 
 
 def _axes(batched: Any) -> Any:
-    """Return `in_axes` of `vmap_last` for a tree of flags."""
+    """Return the argument `in_axes` of `vmap_last` for a tree of batch flags."""
     return jax.tree.map(lambda b: -1 if b else None, batched)
 
 
@@ -100,14 +100,14 @@ def _strong(tree: T) -> T:
 def while_loop(
     cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T, max_steps: int | None = None
 ) -> T:
-    """Run `lax.while_loop`. Under `vmap` it runs until the condition is false for every trial.
+    """Run `lax.while_loop`; under `vmap` the loop runs until the condition is false for every trial.
 
     A trial whose condition is false keeps its values while others continue.
 
     Args:
-      cond_fun: function from the carry to a bool, True for another step.
-      body_fun: function from the carry to the next one.
-      init_val: the first carry.
+      cond_fun: function that maps the carry to a bool, which is True if another step follows.
+      body_fun: function that maps the carry to the next carry.
+      init_val: initial carry.
       max_steps: number of steps after which `cond_fun` is certainly False. On a target without loops of unknown length
         (see `tracing.target`) exactly this many steps run, and steps for which `cond_fun` is False do not change the
         carry. None: the loop is the same on every target.
@@ -154,11 +154,11 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
     """Run `lax.fori_loop`.
 
     Args:
-      lower: first index, as an int, which the compiler knows, or as an array `[]`. Under `vmap` it must be the same for
-        all trials.
-      upper: end of the indices, in the same form as `lower`.
-      body_fun: function from an index (int32) and the carry to the next carry.
-      init_val: the first carry.
+      lower: first index, as an int, which is a constant for the compiler, or as an array `[]`. Under `vmap` it must be
+        the same for all trials.
+      upper: end of the range of indices (exclusive), as an int or as an array `[]`.
+      body_fun: function that maps an index (int32) and the carry to the next carry.
+      init_val: initial carry.
 
     Raises:
       InputError: under `vmap`, if the bounds differ between trials.
@@ -190,7 +190,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
 
 
 def cond(pred: Any, true_fun: Callable[[], T], false_fun: Callable[[], T]) -> T:
-    """Run `lax.cond`, as a branch if `pred` is the same for all trials, else as both branches and a select.
+    """Run `lax.cond`; if `pred` differs between trials, both branches are evaluated and a select chooses the results.
 
     Args:
       pred: `[]` bool.

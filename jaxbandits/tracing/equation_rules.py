@@ -1,7 +1,7 @@
-"""Rules of `vmap_last` for single equations: products, reductions, indexing, sorting, factorisations, random numbers.
+"""Rules of `vmap_last` for products, reductions, indexing, sorting, factorisations and random numbers.
 
 A rule evaluates one equation on operands with the batch axis last. It takes the length of the batch axis, the equation,
-its operands and their batch flags. It returns the results with batch flags, or None if it does not apply. Rules of
+its operands and their batch flags. It returns the results with batch flags, or None if it is not applicable. Rules for
 equations that contain jaxprs are in `tracing.function_rules`.
 """
 
@@ -46,7 +46,7 @@ LEADING_AXES = frozenset(
 def bind_function(eqn: JaxprEqn) -> Callable[..., Any]:
     """Return an equation as a function of its operands."""
     bound = eqn.primitive.get_bind_params(eqn.params)
-    subfuns, bound = bound if isinstance(bound, tuple) else ((), bound)  # a pair for jax < 0.12
+    subfuns, bound = bound if isinstance(bound, tuple) else ((), bound)  # jax < 0.12 returns a pair
     return functools.partial(eqn.primitive.bind, *subfuns, **bound)
 
 
@@ -58,10 +58,10 @@ def dot_general(
     Args:
       size: length of the batch axis.
       eqn: the equation.
-      args: its operands, arrays or `Rows`.
+      args: operands of the equation, arrays or `Rows`.
       batched: for each operand, True if it has the batch axis.
-      plan: plan to keep the result as `Rows`; None: as an array, unless an operand has rows along an axis of the
-        result.
+      plan: layout of the result as `Rows`; None: the result is an array, unless an operand has rows along an axis of
+        the result.
     """
     del size
     axes = short_axes.Product(*eqn.params["dimension_numbers"])
@@ -109,7 +109,7 @@ _OPERATIONS = {
 
 
 def _reduce_axes(operation: Callable[..., Any], x: jax.Array, axes: Sequence[int]) -> jax.Array | None:
-    """Reduce over axes, the last one first; None if one of them has no entries."""
+    """Reduce over axes, starting with the last one; return None if an axis has length 0."""
     if not all(x.shape[axis] for axis in axes):
         return None
     terms = 1
@@ -145,7 +145,7 @@ def _search(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) 
 def sort(
     size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: SortPlan
 ) -> list[FlaggedOperand] | None:
-    """Sort along a short axis by one key, as planned; None for other sorts."""
+    """Sort along a short axis by one key, according to a plan; return None for other sorts."""
     operands = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
     if eqn.params["num_keys"] > 1:
         return None
@@ -178,7 +178,7 @@ def _batched_slice(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[
     sizes, array = eqn.params["slice_sizes"], _append_axis(x, batched[0])
     cut = [axis for axis, k in enumerate(sizes) if k != array.shape[axis]]
     if not batched[0] and not all(batched_index.is_short(array.shape[axis], x.dtype) for axis in cut):
-        return None  # a long table that all trials share is read by a gather
+        return None  # if all trials share a long table, a gather is faster
     x = batched_index.dynamic_slice(array, starts, sizes)
     return None if x is None else [(jnp.broadcast_to(x, (*x.shape[:-1], size)), True)]
 
@@ -204,24 +204,24 @@ def _gather(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) 
 
 
 def is_small(name: str, x: Operand, *axes: int) -> bool:
-    """Return whether a matrix is real and small enough for `small_solves`, which replaces LAPACK calls per trial.
+    """Return True if a matrix is real and small enough for `small_solves`, which replaces LAPACK calls per trial.
 
     Args:
-      name: the primitive.
-      x: the matrix, or a stack of them.
+      name: name of the primitive.
+      x: matrix, or a stack of matrices.
       *axes: axes whose lengths are limited.
     """
     return jnp.issubdtype(x.dtype, jnp.floating) and all(1 <= x.shape[k] <= small_solves.MAX_DIM[name] for k in axes)
 
 
 def merge_batch(x: jax.Array, ndim: int) -> jax.Array:
-    """Reshape `[..., n, m, W]` to `[n, m, B]`: the `ndim` axes before the last one first, all others as one axis B."""
+    """Reshape `[..., n, m, W]` to `[n, m, B]`: the `ndim` axes before the last one come first, all others become B."""
     moved = jnp.moveaxis(x, range(-ndim - 1, -1), range(ndim))
     return moved.reshape(*moved.shape[:ndim], -1)
 
 
 def split_batch(x: jax.Array, ndim: int, batch: tuple[int, ...]) -> jax.Array:
-    """Undo `merge_batch` for an array of `ndim` axes and B, which is split into axes of the lengths `batch`."""
+    """Invert `merge_batch` for an array with `ndim` axes and B, which is split into axes with the lengths `batch`."""
     return jnp.moveaxis(x.reshape(*x.shape[:ndim], *batch), range(ndim), range(-ndim - 1, -1))
 
 
@@ -272,9 +272,9 @@ def _fold_in(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool])
 
 
 def _random_bits(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
-    """Draw the bits of `jax.random.bits` by Threefry in its partitionable form (JAX's default); else None.
+    """Draw the bits of `jax.random.bits` if JAX uses partitionable Threefry (its default); else return None.
 
-    In this form the bits of an entry depend only on its index.
+    In the partitionable form the bits of an entry depend only on its index.
     """
     del size, batched
     blocks, width = _threefry_blocks(args[0], eqn.params["shape"]), eqn.params["bit_width"]
@@ -287,14 +287,14 @@ def _random_bits(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bo
 
 
 def _random_split(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
-    """Split keys as `jax.random.split` does, by Threefry in its partitionable form; else None."""
+    """Split keys as `jax.random.split` does, if JAX uses partitionable Threefry (its default); else return None."""
     del size, batched
     blocks = _threefry_blocks(args[0], eqn.params["shape"])
     return None if blocks is None else [(jax.random.wrap_key_data(jnp.stack(blocks, -1), impl="threefry2x32"), True)]
 
 
 def _threefry_blocks(keys: jax.Array, shape: tuple[int, ...]) -> tuple[jax.Array, jax.Array] | None:
-    """Return the words `[..., *shape, W]` of one block per entry, for keys `[..., W]`; None for other generators."""
+    """Return two arrays `[..., *shape, W]` of words, a block per entry, for keys `[..., W]`; None if not applicable."""
     if str(jax.random.key_impl(keys)) != "threefry2x32" or not jax.config.jax_threefry_partitionable:
         return None
     ndim = keys.ndim - 1
@@ -305,7 +305,7 @@ def _threefry_blocks(keys: jax.Array, shape: tuple[int, ...]) -> tuple[jax.Array
 
 
 def apply_to_rows(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
-    """Evaluate an equation with `Rows` among its operands row by row; None if it needs whole arrays."""
+    """Evaluate an equation that has `Rows` among its operands row by row; return None if it needs whole arrays."""
     name, params = eqn.primitive.name, eqn.params
     first = next(x for x in args if isinstance(x, Rows))
     axis, count = first.axis, len(first.slices)

@@ -1,8 +1,8 @@
-"""Jaxprs as flat lists of steps: the form in which `vmap_last` plans and evaluates a function.
+"""Flat lists of steps, to which `vmap_last` converts a jaxpr in order to plan and evaluate a function.
 
 Calls inside a jaxpr are replaced by the equations of the called jaxpr, and equations whose results are not used are
-dropped. Values are numbered, and a variable has a different number in each call of its jaxpr. An analysis can therefore
-find all steps that read a value, across calls (`tracing.liveness`, `tracing.row_axes`).
+dropped. Values are numbered, and a variable has a different number in each call of its jaxpr. An analysis
+(`tracing.liveness`, `tracing.row_axes`) can therefore find all steps that read a value, even in different calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ class Step(NamedTuple):
     eqn: JaxprEqn
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    calls: tuple[Any, ...]  # the call equations around it, outermost first
+    calls: tuple[Any, ...]  # enclosing call equations, outermost first
 
 
 class FlatFunction(NamedTuple):
@@ -35,8 +35,9 @@ def flatten(jaxpr: Jaxpr, consts: Sequence[ArrayLike], inlined: Callable[[Any], 
 
     Args:
       jaxpr: an open jaxpr.
-      consts: its constants.
-      inlined: function from an equation to the closed jaxpr whose equations replace it; None if the equation is a step.
+      consts: constants of the jaxpr.
+      inlined: function that maps an equation to the closed jaxpr whose equations replace it, or to None if the equation
+        is a step.
     """
     steps: list[Step] = []
     constants: dict[int, ArrayLike] = {}
@@ -76,7 +77,7 @@ def flatten(jaxpr: Jaxpr, consts: Sequence[ArrayLike], inlined: Callable[[Any], 
 
 
 def live_steps(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[Step, ...]:
-    """Return the steps on which an output depends, and steps with effects."""
+    """Return the steps on which an output depends, and the steps with effects."""
     read = set(outputs)
     live = []
     for step in reversed(steps):

@@ -1,7 +1,7 @@
-"""Rules of `vmap_last` for equations that hold jaxprs: loops, branches, custom derivatives and linear solvers.
+"""Rules of `vmap_last` for equations that contain jaxprs: loops, branches, custom derivatives and linear solvers.
 
-A rule takes `run` (`vmap_last._run`), which evaluates a jaxpr with the batch axis last, followed by the arguments of
-the rules in `tracing.equation_rules`.
+The first argument of a rule is `run` (`vmap_last._run`), which evaluates a jaxpr with the batch axis last. The other
+arguments are those of the rules in `tracing.equation_rules`.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,12 +29,12 @@ def broadcast_results(size: int | None, results: list[FlaggedOperand]) -> list[A
 
 
 def _broadcast_flagged(size: int | None, values: Iterable[FlaggedOperand], flags: list[bool]) -> list[Any]:
-    """Return the values; those whose flag is set receive the batch axis if they lack it."""
+    """Return the values, where every value whose flag is set has the batch axis, by broadcasting if necessary."""
     return [broadcast_batch(size, x, b) if flag else x for (x, b), flag in zip(values, flags, strict=True)]
 
 
 def _scan(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
-    """Run a scan; carried values that become batched in a step have the batch axis from the start."""
+    """Run a scan, in which carried values that become batched in some step have the batch axis from the start."""
     body, params = eqn.params["jaxpr"], eqn.params
     # The numbers of carried values and scanned arrays are derived from shapes, since their parameters differ from jax
     # 0.12 on.
@@ -64,12 +64,12 @@ def _scan(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batche
 def _carry_flags(
     step: Callable[..., list[FlaggedOperand]], size: int | None, init: list[FlaggedOperand], more: list[Any]
 ) -> list[bool]:
-    """Return which values of a loop's carry are batched, at the start or after some number of steps.
+    """Return for each value of a loop's carry whether it is batched at the start or after some number of steps.
 
     Args:
-      step: function from these flags, a carry and further arguments to the next carry and its flags.
+      step: function that maps such flags, a carry and further arguments to the next carry and its flags.
       size: length of the batch axis.
-      init: the first carry, with batch flags.
+      init: initial carry, with batch flags.
       more: shapes of the further arguments.
     """
     flags, grown = [b for _, b in init], None
@@ -82,7 +82,7 @@ def _carry_flags(
 
 
 def _while(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
-    """Run a while loop until the condition is false for every trial; trials whose condition is false keep theirs."""
+    """Run a while loop until the condition is false in every trial; a trial whose condition is false is kept as is."""
     params = eqn.params
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
@@ -100,7 +100,7 @@ def _while(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batch
 
     active_batched = []
     jax.eval_shape(lambda *carry: active_batched.append(is_active(carry)[1]), *carry)
-    # Under another `jax.vmap` the condition has an entry for each of its trials.
+    # Under an enclosing `jax.vmap` the condition has a leading axis with an entry for each element of its batch.
     lead = len(condition.out_avals[0].shape)
     differs = active_batched[0] and size is not None  # between trials
     if differs:
@@ -122,7 +122,7 @@ def _while(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batch
 
 
 def _cond(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
-    """Take a branch if all trials take the same one; else evaluate all branches and select."""
+    """Evaluate one branch if all trials take the same branch; otherwise evaluate all branches and select."""
 
     def branch(closed: Jaxpr) -> Callable[..., list[Any]]:
         return lambda *operands: broadcast_results(size, run(size, *open_jaxpr(closed), operands, batched[1:]))
@@ -139,7 +139,7 @@ def _cond(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batche
 def _custom_jvp(
     run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]
 ) -> list[FlaggedOperand]:
-    """Evaluate the function by its equations, with the derivative that its author defined."""
+    """Evaluate a `custom_jvp` function by its equations; its derivative remains the one that its author defined."""
     closed = eqn.params["call_jaxpr"]
 
     def function(*args: Any) -> list[Any]:
@@ -154,9 +154,9 @@ def _with_derivative_of(
     """Return `function` with the derivative of an equation.
 
     Args:
-      run: the interpreter.
-      bind: the equation, as a function of the operands of one trial.
-      function: computes the batched results of the equation.
+      run: the interpreter `vmap_last._run`.
+      bind: the equation as a function of the operands of one trial.
+      function: function that computes the batched results of the equation.
       batched: whether each argument has the batch axis.
     """
 
@@ -209,7 +209,7 @@ def _linear_solve(
     """Call `lax.custom_linear_solve` with batched functions, so that derivatives are those of the linear system."""
     lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
     if len(jaxprs.solve.out_avals) != len(args) - sum(lengths):
-        return None  # with auxiliary output
+        return None  # the solver has auxiliary output
     values = list(zip(args, batched, strict=True))
     parts: dict[str, list[FlaggedOperand]] = {}
     for name, length in lengths._asdict().items():
@@ -229,7 +229,7 @@ def _linear_solve(
         return lambda _, b: solve(b)
 
     transpose_solve = solver("transpose_solve") if jaxprs.transpose_solve else None
-    # Otherwise the solver would recompute the entries of an identity in every kernel.
+    # Without the barrier, the solver would recompute the entries of an identity matrix in every kernel.
     b = barrier(broadcast_results(size, values))
     solution: Any = lax.custom_linear_solve(function("matvec"), b, solver("solve"), transpose_solve)
     return [(x, True) for x in solution]

@@ -1,7 +1,7 @@
-"""Remove the wrap-around of negative indices where an index cannot be negative.
+"""Removal of the code that wraps negative indices, for indices that cannot be negative.
 
-In jnp `x[i]` reads entry i + n if i < 0. This takes a comparison, a sum and a select for every index, and a separate
-kernel if several kernels read the result. An index from `argmax` or `argmin` needs none of these steps.
+In `jax.numpy`, `x[i]` reads entry i + n if i < 0. This takes a comparison, a sum and a select for every index, and a
+separate kernel if several kernels read the result. An index from `argmax` or `argmin` needs none of these steps.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ def without_negative_indices(flat: FlatFunction) -> FlatFunction:
 
 
 def _moves(eqn: JaxprEqn) -> bool:
-    """Return whether an equation moves its operand, or converts it to a type that holds every index."""
+    """Return True if an equation only moves its operand, or converts it to a type that can hold every index."""
     return eqn.primitive.name in _MOVES and eqn.outvars[0].aval.dtype.itemsize >= 4
 
 

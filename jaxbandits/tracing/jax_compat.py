@@ -1,8 +1,8 @@
 """All names of `jax.core`, `jax.extend`, `jax.interpreters` and `jax.experimental` that this package uses.
 
-No other file imports these modules, so that only this one changes when a release of JAX moves a name. The simulator
-needs the names imported at the top. Serialised executables and JAX's compilation cache only save time. If they are
-missing, there is one warning and every process compiles its programs.
+No other file imports these modules, so that only this file changes when a release of JAX moves a name. The names that
+are imported at the top are required. Serialised executables and JAX's compilation cache only save time: if JAX does not
+provide them, a warning is issued once and every process compiles its programs.
 """
 
 import contextlib
@@ -29,12 +29,12 @@ Params: TypeAlias = dict[str, Any]  # parameters of an equation, by name
 
 
 def open_jaxpr(closed: Jaxpr) -> tuple[Any, list[Any]]:
-    """Return an open jaxpr and the values of its constants, two objects in jax < 0.12 and one in later versions."""
+    """Return an open jaxpr and the values of its constants, for jax < 0.12 as well as for later versions."""
     return getattr(closed, "jaxpr", closed), list(getattr(closed, "consts", ()))
 
 
 def source_files(closed: Jaxpr) -> set[str]:
-    """Return the files of the functions whose jaxprs are inside a jaxpr; "" stands for an unknown one."""
+    """Return the files of the functions whose jaxprs are inside a jaxpr; "" stands for an unknown file."""
     files: set[str] = set()
     pending, seen = [closed], {id(closed)}
     while pending:
@@ -54,9 +54,9 @@ def without_unrolling() -> Iterator[None]:
     """Compile programs of this thread for CPUs without unrolling loops over trials.
 
     LLVM unrolls loops of up to about 64 iterations before it vectorises, which gives slower code and longer
-    compilation. XLA has an option against this inside a map, which JAX's `compiler_options` do not accept. The option
-    is therefore appended to the serialised message of all options. If JAX or XLA do not know the option, programs are
-    compiled with unrolling.
+    compilation. The XLA option that prevents this is in a map, and JAX's `compiler_options` do not accept maps. The
+    option is therefore appended to the serialised message of all options. If JAX or XLA does not support the option,
+    programs are compiled with unrolling.
     """
     _extend_compile_options()
     before, _thread.without_unrolling = getattr(_thread, "without_unrolling", False), True
@@ -78,7 +78,7 @@ _EXTRA_OPTIONS = b"\x1a" + bytes([len(_BUILD_OPTIONS)]) + _BUILD_OPTIONS
 
 @functools.cache
 def _extend_compile_options() -> None:
-    """Make JAX's compiler add `_EXTRA_OPTIONS` in threads that request them."""
+    """Patch JAX's compiler so that it adds `_EXTRA_OPTIONS` in threads that request them."""
     try:
         compiler = importlib.import_module("jax._src.compiler")
         get_compile_options = compiler.get_compile_options
@@ -101,7 +101,7 @@ def _extend_compile_options() -> None:
 
 @functools.cache
 def executables() -> Any:
-    """Return the module that serialises compiled programs, None if this version of JAX has none."""
+    """Return the module that serialises compiled programs, or None if this version of JAX has no such module."""
     try:
         from jax.experimental import serialize_executable
 
@@ -112,7 +112,7 @@ def executables() -> Any:
 
 
 def reset_cache() -> None:
-    """Make JAX read the directory of its compilation cache again, which it otherwise does only once per process."""
+    """Make JAX read the directory of its compilation cache again; by default it does so only once per process."""
     try:
         from jax.experimental.compilation_cache import compilation_cache
 
@@ -124,8 +124,8 @@ def reset_cache() -> None:
 def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:
     """Return a context in which functions under `jax.jit` are traced anew.
 
-    JAX keeps the trace of a jitted function even if a global that the function reads has changed. Traces made in such a
-    context are never freed, so JAX's caches are cleared after every `_MOST_CONTEXTS` contexts.
+    By default JAX reuses the trace of a jitted function even if a global that the function reads has changed. Traces
+    made in such a context are never freed, so JAX's caches are cleared after every `_MOST_CONTEXTS` contexts.
     """
     context = _user_context()
     if context is None or next(_contexts) % _MOST_CONTEXTS == 0:
@@ -153,9 +153,9 @@ def _user_context() -> Any:
 
 @functools.cache
 def xla_options() -> str:
-    """Return XLA's options as XLA read them (once per process), including files that `XLA_FLAGS` names.
+    """Return XLA's options as text, including those in files that `XLA_FLAGS` names; XLA reads them once per process.
 
-    The number of CPU devices is left out, since no result depends on it. If this version of JAX does not provide the
+    The number of CPU devices is omitted, since no result depends on it. If this version of JAX does not provide the
     options, the text of `XLA_FLAGS` at the first call is returned.
     """
     try:

@@ -1,14 +1,14 @@
-"""Liveness analysis: the values of a function that need an optimisation barrier to be computed once on XLA:CPU.
+"""Liveness analysis, which finds the values of a function that need a barrier so that XLA:CPU computes them only once.
 
 XLA:CPU compiles a function to kernels (fused loops), and fuses a cheap producer into each of its consumers. A value
 that several kernels read is therefore recomputed in each of them, up to 15 times in a round of a bandit algorithm. A
 barrier after the value prevents this. The analysis reads a flattened function (`tracing.flat`) from its end: for each
-value it collects the kernels that would compute it, and a value with more than one goes behind a barrier
-(`shared_values`). Steps that only move or compare entries (`FREE`) cost nothing: the kernels that read their results
-compute their inputs.
+value it collects the kernels that would compute it, and a value with more than one such kernel is placed behind a
+barrier (`shared_values`). Steps that only move or compare entries (`FREE`) cost nothing, and the analysis attributes
+their inputs to the kernels that read their results.
 
-The interpreter (`vmap_last._run`) lets such values wait until the first step that reads one of them. All values that
-wait then pass one barrier together, because each barrier ends the kernels before it.
+The interpreter (`vmap_last._run`) collects the values that need a barrier until a step reads one of them. All collected
+values then pass one barrier together, because each barrier ends the kernels before it.
 """
 
 import math
@@ -25,17 +25,17 @@ FREE = frozenset(
     """.split()  # noqa: SIM905
 )
 
-# Primitives that read each entry several times, to compare it with others.
+# Primitives that read each entry several times, to compare it with other entries.
 _REPEATED_READERS = frozenset("argmax argmin cumlogsumexp cummax cummin cumprod cumsum sort top_k".split())  # noqa: SIM905
 
-# Loops, branches and calls. Each of their operands is an array in memory, which ends a separate kernel.
+# Loops, branches and calls. Each of their operands is stored in memory and therefore ends a separate kernel.
 _STORED_OPERANDS = frozenset({"cond", "custom_vmap_call", "scan", "while"})
 
-_FOLDED = 4096  # largest number of entries of constants that XLA may fold
+_FOLDED = 4096  # largest number of entries of a constant that XLA may fold
 
 
 def is_free(eqn: JaxprEqn) -> bool:
-    """Return whether an equation only renames, moves or compares entries."""
+    """Return True if an equation only renames, moves or compares entries."""
     return eqn.primitive.name in FREE
 
 
@@ -73,7 +73,7 @@ def shared_values(flat: FlatFunction, elementwise: frozenset[str]) -> frozenset[
 
 
 def large_constants(flat: FlatFunction) -> frozenset[int]:
-    """Return large arrays computed from constants alone; without a barrier XLA spends seconds on folding them."""
+    """Return the large arrays that depend only on constants; without a barrier XLA would take seconds to fold them."""
     constant = computed_from(flat)
     large: set[int] = set()
     for step in flat.steps:
@@ -83,7 +83,7 @@ def large_constants(flat: FlatFunction) -> frozenset[int]:
 
 
 def computed_from(flat: FlatFunction, inputs: Iterable[int] = ()) -> frozenset[int]:
-    """Return the values that are computed from some inputs and constants alone."""
+    """Return the values that depend only on the given inputs and on constants."""
     known = {*flat.constants, *inputs}
     computed: set[int] = set()
     for step in flat.steps:

@@ -1,9 +1,10 @@
-"""`lax.while_loop` with a predicate that a kernel computes, for programs in CUDA graphs.
+"""`lax.while_loop` with a predicate that is computed by a kernel, for programs in CUDA graphs.
 
-A loop inside a CUDA graph runs while a flag of its conditional node is set. XLA sets the flag in a kernel behind the
-kernels of the predicate. A predicate that is an entry of the carry has no kernels, and then (jax 0.11.2, H100) nothing
-orders the setting of the flag behind the body: the loop runs too often or not at all, in silence. On an accelerator the
-body therefore also computes whether another step follows, as an int32 in the carry, and the predicate compares it.
+A loop inside a CUDA graph runs while a flag of its conditional node is set. XLA sets the flag in a kernel that follows
+the kernels of the predicate. If the predicate is merely an entry of the carry, it has no kernels, and then (jax 0.11.2,
+H100) the flag may be set before the body has finished. The loop then runs too often or not at all, without any error.
+On an accelerator the body therefore also computes whether another step follows, as an int32 in the carry, and the
+predicate compares this number with 0.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 
 def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T:
-    """Run `lax.while_loop`."""
+    """Run `lax.while_loop`, with a predicate that is safe in CUDA graphs."""
     if not target.targets_accelerator() or not _reads_flags_only(cond_fun, init_val):
         return lax.while_loop(cond_fun, body_fun, init_val)
 
@@ -32,7 +33,7 @@ def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_va
 
 
 def _reads_flags_only(cond_fun: Callable[[T], Any], init_val: T) -> bool:
-    """Return whether a predicate depends on single bools only, so that XLA may find nothing to compute in it."""
+    """Return True if a predicate depends only on scalar bools, so that it may have no kernel."""
     jaxpr, _ = open_jaxpr(jax.make_jaxpr(cond_fun)(init_val))
     used = {id(x) for eqn in jaxpr.eqns for x in eqn.invars} | {id(x) for x in jaxpr.outvars}
     read = [x.aval for x in (*jaxpr.invars, *jaxpr.constvars) if id(x) in used]

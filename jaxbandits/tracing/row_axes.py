@@ -1,10 +1,10 @@
-"""Plans for products kept as rows (`short_axes.Rows`) and for sorts computed in part, from the steps that read them.
+"""Plans for products that are kept as rows (`short_axes.Rows`) and for sorts of which only some entries are computed.
 
-A product that is summed afterwards (a quadratic form of every arm, `sum_j (X A)_kj X_kj`, say) need not exist as an
-array. If its rows are separate arrays, each sum can be part of the kernel that computes its terms. The axis along which
-the rows lie determines the size of these kernels.
+A product that is summed afterwards, such as the quadratic forms `sum_j (X A)_kj X_kj` of all arms k, need not be stored
+as an array. If its rows are separate arrays, each sum can be part of the kernel that computes its terms. The axis along
+which the rows lie determines the size of these kernels.
 
-Of a sort only the entries that are read are computed: `argsort(-u)[:m]` becomes m searches for the best arm.
+Only those entries of a sort are computed that later steps read: `argsort(-u)[:m]` becomes m searches for the best arm.
 """
 
 import math
@@ -15,22 +15,22 @@ from jaxbandits.tracing.jax_compat import JaxprEqn, Params
 from jaxbandits.tracing.short_axes import ROW_TERMS, WRITTEN_OUT
 from jaxbandits.tracing.short_sorts import SortPlan
 
-# Number of products up to which one kernel computes an entry and its sum; measured: better up to d = 5, worse at 8.
+# Largest number of products for which one kernel computes an entry and its sum; faster up to d = 5, slower at d = 8.
 FUSED_TERMS = 30
 KERNEL_TERMS = 80  # largest number of products in one kernel; a larger kernel exceeds the registers
-# Number of entries of a sort up to which each has its own kernel; measured: a median of 11 in half the time.
+# Largest number of entries of a sort that have separate kernels; with it, a median of 11 takes half the time.
 SORTED_ENTRIES = 2
 
 
 class RowPlan(NamedTuple):
-    """Layout of a product or a sort that is kept as rows."""
+    """Layout of a product that is kept as rows."""
 
-    axis: int  # axis of the result; one row for each index
+    axis: int  # axis of the result along which there is one row for each index
     separate_kernels: bool  # whether each row passes a separate barrier
 
 
 def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPlan | SortPlan]:
-    """Plan rows for products that are summed afterwards, and the parts of sorts to compute.
+    """Return plans for products that are summed afterwards, and for sorts.
 
     A product of few terms forms one kernel with its sum, with rows along the summed axis. With more terms, rows lie
     along an axis that is not summed, and each row is a kernel with its own sum. If there would be too many rows, they
@@ -41,7 +41,7 @@ def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPl
       elementwise: names of elementwise primitives.
 
     Returns:
-      Plans by the value that the product or the sort computes first.
+      A dict from the number of the (first) result of a product or a sort to its plan.
     """
     readers = consumers(flat)
     returned = set(flat.outputs)
@@ -70,18 +70,18 @@ def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPl
 
 
 def _sort_plan(step: Step, readers: dict[int, list[Step]], returned: set[int], indices: dict[int, int]) -> SortPlan:
-    """Plan a sort.
+    """Return the plan of a sort.
 
     Args:
       step: the sort.
       readers: for each value, the steps that read it.
-      returned: values that are returned.
-      indices: for each value that holds an index along an axis, that axis.
+      returned: values that the function returns.
+      indices: for each value that holds the index along an axis, this axis.
     """
     axis, n = step.eqn.params["dimension"], step.eqn.invars[0].aval.shape[step.eqn.params["dimension"]]
     spans = [_entries_read(name, axis, n, readers, returned) for name in step.outputs]
     start, stop = min(a for a, _ in spans), max(b for _, b in spans)
-    start, stop = (start, stop) if start < stop else (0, n)  # a slice without entries
+    start, stop = (start, stop) if start < stop else (0, n)  # no entry is read
     reading = [reader.eqn for name in step.outputs for reader in readers.get(name, ())]
     rows = returned.isdisjoint(step.outputs) and all(is_entry(eqn, axis) for eqn in reading)
     places = frozenset(k for k, name in enumerate(step.inputs) if indices.get(name) == axis)
@@ -89,7 +89,7 @@ def _sort_plan(step: Step, readers: dict[int, list[Step]], returned: set[int], i
 
 
 def _entries_read(name: int, axis: int, n: int, readers: dict[int, list[Step]], returned: set[int]) -> tuple[int, int]:
-    """Return start and end of the entries of a value along an axis that steps read; (n, 0) if none is read."""
+    """Return start and end of the range of entries along an axis that later steps read; (n, 0) if none is read."""
     start, stop = (0, n) if name in returned else (n, 0)
     for reader in readers.get(name, ()):
         params: Params = reader.eqn.params
@@ -105,7 +105,7 @@ def _entries_read(name: int, axis: int, n: int, readers: dict[int, list[Step]], 
 
 
 def is_entry(eqn: JaxprEqn, axis: int) -> bool:
-    """Return whether an equation reads one entry along an axis, and everything along the others."""
+    """Return True if an equation reads one entry along an axis, and all entries along the other axes."""
     if eqn.primitive.name != "slice" or eqn.params["strides"] is not None:
         return False
     (operand,), (result,) = eqn.invars, eqn.outvars
@@ -116,7 +116,7 @@ def is_entry(eqn: JaxprEqn, axis: int) -> bool:
 def _first_reduction(
     name: int, axes: list[int], readers: dict[int, list[Step]], returned: set[int], elementwise: frozenset[str]
 ) -> tuple[int | None, int | None]:
-    """Return an axis of a product that its first reduction keeps, and one that it sums; None if there is no such axis.
+    """Return an axis of a product that its first reduction keeps, and an axis that it sums; None where there is none.
 
     The product is followed through elementwise steps and transposes, as long as each value has one reader.
 
@@ -124,7 +124,7 @@ def _first_reduction(
       name: number of the product, or of a value computed from it.
       axes: for each axis of that value, the axis of the product.
       readers: for each value, the steps that read it.
-      returned: values that are returned.
+      returned: values that the function returns.
       elementwise: names of elementwise primitives.
     """
     steps = readers.get(name, [])

@@ -12,7 +12,7 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.tracing.jax_compat import xla_options
 
-# Prefixes of settings that affect no number: caches, logs, error texts, connections, and devices, which a run names.
+# Prefixes of settings that affect no number: caches, logs, error texts, connections, and devices.
 _WITHOUT_EFFECT = (
     "jax_compilation_cache",
     "jax_persistent_cache",
@@ -47,11 +47,10 @@ _OWN = {
 
 @contextlib.contextmanager
 def own_settings() -> Iterator[None]:
-    """Run a block (or, as a decorator, a function) with the settings that the code of this package requires.
+    """Run a `with` block, or a decorated function, with the settings that the code of this package requires.
 
     A user's `jax_disable_jit`, `jax_numpy_rank_promotion="raise"`, `jax_numpy_dtype_promotion="strict"` and
-    `jax_check_tracer_leaks` are restored afterwards. Programs made inside are identified by the settings in force
-    there.
+    `jax_check_tracer_leaks` are restored afterwards.
     """
     given = _values()
     with contextlib.ExitStack() as stack:
@@ -62,16 +61,18 @@ def own_settings() -> Iterator[None]:
 
 
 def settings() -> dict[str, str]:
-    """Return the settings of JAX in this thread by name, with a digest of XLA's options under `xla_options`."""
+    """Return a dict of the settings of JAX in this thread, with a digest of XLA's options as `xla_options`."""
     of_jax = {name: repr(value) for name, value in _values().items() if not name.startswith(_WITHOUT_EFFECT)}
     return {**of_jax, "xla_options": digest(xla_options())}
 
 
 def settings_for_threads() -> Callable[[], None]:
-    """Return a function that gives another thread the settings of this thread, for instance of `jax.enable_x64(True)`.
+    """Return a function that, called in another thread, applies the settings of this thread there.
+
+    This includes settings by contexts such as `jax.enable_x64(True)`.
 
     Raises:
-      InputError: if this thread is in a context that cannot be entered again through JAX's public functions.
+      InputError: if a context of this thread cannot be entered again through JAX's public functions.
     """
     here = _values()
     with ThreadPoolExecutor(1) as pool:
@@ -89,8 +90,8 @@ def settings_for_threads() -> Callable[[], None]:
     return enter
 
 
-# A garbage-collected context is exited, in the thread that collects it. Each thread therefore keeps its contexts until
-# it ends.
+# When a context is garbage-collected, it is exited in the thread that collects it. Each thread therefore holds
+# references to its contexts until it ends.
 _of_thread = threading.local()
 
 

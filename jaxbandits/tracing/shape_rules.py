@@ -1,4 +1,4 @@
-"""Rules of `vmap_last` for equations that change shapes only, and operands of one shape for elementwise equations."""
+"""Rules of `vmap_last` for equations that change only shapes; alignment of the operands of elementwise equations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,23 +17,23 @@ WITHOUT_SCALARS = ("select_n", "add_any")  # elementwise primitives that do not 
 
 
 def broadcast_batch(size: int | None, x: Operand, batched: bool) -> jax.Array:
-    """Return an array with the batch axis, broadcast if necessary, or unchanged if there is no batch (size None)."""
+    """Return an array with the batch axis, broadcast if necessary; if `size` is None, return the array unchanged."""
     return x if batched or size is None else jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), size))
 
 
 def align_ranks(size: int, rank: int, args: list[Operand], batched: list[bool], without_scalars: bool) -> list[Any]:
-    """Give operands of an elementwise equation equal ranks, with the batch axis last.
+    """Reshape the operands of an elementwise equation so that their ranks are equal and the batch axis is last.
 
     A batched scalar `[W]` receives the axes of the arrays; an unbatched array receives a batch axis of length 1.
 
     Args:
-      size: W.
+      size: W, length of the batch axis.
       rank: number of axes of the result for one trial.
       args: the operands.
       batched: for each operand, True if it has the batch axis.
-      without_scalars: True if unbatched scalars need axes, too; otherwise `lax` combines them with arrays of any shape.
+      without_scalars: True if unbatched scalars need axes as well; otherwise `lax` combines them with any array.
     """
-    shapes = [jnp.shape(x)[: jnp.ndim(x) - b] for x, b in zip(args, batched, strict=True)]  # for one trial
+    shapes = [jnp.shape(x)[: jnp.ndim(x) - b] for x, b in zip(args, batched, strict=True)]  # shapes for one trial
     shape = np.broadcast_shapes(*(s for s in shapes if len(s) == rank))  # lax broadcasts axes of length 1
 
     def align(x: Operand, batched: bool) -> Any:
@@ -82,7 +82,7 @@ def _pad(size: int, args: list[Operand], batched: list[bool], params: Params) ->
 def _dynamic_slice(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     if any(batched[1:]):
         return None
-    # Otherwise `lax` would count negative starts from the end again.
+    # Without the maximum, `lax` would count negative starts from the end again.
     starts = [jnp.maximum(start, 0) for start in args[1:]]
     zero = jnp.zeros((), args[1].dtype)
     return lax.dynamic_slice(args[0], (*starts, zero), (*params["slice_sizes"], size))
@@ -102,8 +102,8 @@ def _concatenate(size: int, args: list[Operand], batched: list[bool], params: Pa
     return (lax.concatenate if is_key(arrays[0]) else short_axes.concatenate)(arrays, params["dimension"])
 
 
-# Function from (length of the batch axis, operands, batch flags, parameters) to the batched result, or None if it does
-# not apply.
+# A rule is a function of (length of the batch axis, operands, batch flags, parameters) that returns the batched result,
+# or None if it is not applicable.
 SHAPE_RULES: dict[str, Callable[..., Any]] = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,

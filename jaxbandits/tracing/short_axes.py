@@ -1,13 +1,13 @@
 """Products, sums and searches along short axes, with the batch axis last.
 
 Under `jax.vmap` the short axis of a product of 10 x 10 matrices, a sum over 10 entries or an argmax over 20 arms is the
-innermost loop, which XLA:CPU runs at a few percent of the machine's speed. This module writes the operation out over
-the short axis, entry by entry, so that every instruction is one loop over contiguous trials. Sums over more than
-`WRITTEN_OUT` entries are computed in blocks of slices.
+innermost loop, which XLA:CPU runs at a few percent of the machine's speed. This module unrolls the operation over
+the short axis, so that every instruction is one loop over contiguous trials. Sums over more than `WRITTEN_OUT` entries
+are computed in blocks of slices.
 
-A product of matrices that is summed afterwards (a quadratic form of every arm, say) is kept as `Rows`, one array for
-each arm. Each sum is then part of the kernel that computes its terms from operands in the innermost cache, and the
-whole product is never stored.
+A product of matrices that is summed afterwards, such as the quadratic forms of all arms, is kept as `Rows`, with one
+array for each arm. Each sum is then part of the kernel that computes its terms, whose operands fit in the innermost
+cache, and the whole product is never stored.
 """
 
 import math
@@ -23,13 +23,13 @@ from jax.typing import DTypeLike
 from jaxbandits.tracing import target
 from jaxbandits.tracing.barrier import barrier, materialize
 
-WRITTEN_OUT = 48  # largest number of terms of a sum that is written out
-# Largest number of products written out as rows, over all rows; the code compiles within a few seconds.
+WRITTEN_OUT = 48  # largest number of terms of a sum that is unrolled
+# Largest number of products in all rows together that are unrolled; the code compiles within a few seconds.
 ROW_TERMS = 6000
-# Largest number of entries of a search that is written out; with more, pairs of neighbours are compared first.
+# Largest number of entries of a search that is unrolled; with more entries, pairs of neighbours are compared first.
 SEARCHED = 64
 LONG_TERMS = 2**15  # largest number of products of a long contraction that is summed in slices
-_SLICES = 8  # number of slices of a longer sum; 4 to 32 were measured
+_SLICES = 8  # number of slices of a longer sum, the fastest of 4 to 32
 _SELECTED = 4  # largest number of slices that are assembled by selects
 # Largest number of arrays in one concatenation on an accelerator, whose kernel compares each index with all arrays.
 _CONCATENATED = 16
@@ -40,17 +40,17 @@ FlaggedOperand: TypeAlias = tuple[Operand, bool]  # operand, and whether it has 
 
 
 class Rows(NamedTuple):
-    """Array `[..., W]` stored as its slices along one axis."""
+    """Array `[..., W]` that is stored as its slices along one axis."""
 
     slices: tuple[jax.Array, ...]
-    axis: int
+    axis: int  # axis of the array along which the slices lie
 
     @property
     def dtype(self) -> Any:
         return self.slices[0].dtype
 
     def array(self) -> jax.Array:
-        """Assemble the array, from a few slices by selects (which are vectorised), from more by a concatenation."""
+        """Return the array, assembled by selects from a few slices, or by a concatenation from more slices."""
         if len(self.slices) > _SELECTED:
             return stack(self.slices, self.axis)
         shape = [*self.slices[0].shape]
@@ -69,7 +69,7 @@ def stack(slices: Sequence[jax.Array], axis: int) -> jax.Array:
 
 
 def concatenate(arrays: Sequence[jax.Array], axis: int) -> jax.Array:
-    """Concatenate in a separate kernel, since a fused concatenation looks up the array of each entry."""
+    """Concatenate arrays in a separate kernel, since a fused concatenation searches for the array of each entry."""
     n = _CONCATENATED
     if target.targets_accelerator() and len(arrays) > n:
         return concatenate([concatenate(arrays[k : k + n], axis) for k in range(0, len(arrays), n)], axis)
@@ -94,7 +94,7 @@ def length(x: Operand, axis: int) -> int:
 
 
 def fold(operation: Callable[[Any, Any], Any], terms: Sequence[Any]) -> Any:
-    """Combine the terms by a binary operation, from the left."""
+    """Combine terms by a binary operation, from left to right."""
     total, *others = terms
     for term in others:
         total = operation(total, term)
@@ -102,7 +102,7 @@ def fold(operation: Callable[[Any, Any], Any], terms: Sequence[Any]) -> Any:
 
 
 def reduce(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int) -> jax.Array:
-    """Reduce over one axis by an associative operation, in blocks of slices if the axis is long."""
+    """Reduce an array over one axis by an associative operation, in blocks of slices if the axis is long."""
     n = x.shape[axis]
     if n <= WRITTEN_OUT:
         return fold(operation, entries(x, axis))
@@ -116,12 +116,12 @@ def reduce(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int) -> jax
 
 
 def argextreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype: DTypeLike) -> jax.Array:
-    """Return the index of the best entry along an axis, the first one in case of ties.
+    """Return the index of the best entry along an axis; ties go to the first entry.
 
     Args:
-      better: function that returns whether its first argument is strictly better than the second one.
+      better: function that returns True if its first argument is strictly better than its second argument.
       x: `[..., n, ..., W]`, n >= 1.
-      axis: an axis of length n.
+      axis: axis of length n.
       dtype: dtype of the index.
     """
     if x.shape[axis] <= SEARCHED:
@@ -140,7 +140,7 @@ def argextreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype
 def _knock_out(
     better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype: DTypeLike
 ) -> tuple[jax.Array, jax.Array]:
-    """Keep the better of each pair of neighbours until at most `SEARCHED` are left; return these and their indices."""
+    """Keep the better entry of each pair of neighbours until at most `SEARCHED` remain; return them with indices."""
     values, indices = x, lax.broadcasted_iota(dtype, x.shape, axis)
     while values.shape[axis] > SEARCHED:
         pairs = values.shape[axis] // 2 * 2
@@ -154,17 +154,17 @@ def _knock_out(
 
 
 def is_larger(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return whether a is larger than b in the order of argmax, in which NaN is the largest."""
+    """Return True if a is larger than b in the order of argmax, in which NaN is the largest."""
     return ~(a <= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a > b
 
 
 def is_smaller(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return whether a is smaller than b in the order of argmin, in which NaN is the smallest."""
+    """Return True if a is smaller than b in the order of argmin, in which NaN is the smallest."""
     return ~(a >= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a < b
 
 
 def cumulate(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int, reverse: bool) -> jax.Array:
-    """Return running totals along an axis, such as `cumsum` for addition."""
+    """Return the cumulative results of an operation along an axis, such as `cumsum` for addition."""
     slices = entries(x, axis)
     if reverse:
         slices.reverse()
@@ -187,7 +187,7 @@ class Product(NamedTuple):
         return [k for k in range(ndim) if k not in self.contracted[side] and k not in self.batch[side]]
 
     def place(self, side: int, axis: int, ndims: tuple[int, int]) -> int | None:
-        """Return the axis of the result that an axis of a side becomes; None for a contracted one."""
+        """Return the axis of the result that an axis of a side becomes, or None if the axis is contracted."""
         if axis in self.contracted[side]:
             return None
         if axis in self.batch[side]:
@@ -201,8 +201,8 @@ def _long_product(axes: Product, x: jax.Array, y: jax.Array, sides: list[tuple[i
 
     Args:
       axes: axes of the product.
-      x: the left side.
-      y: the right side.
+      x: left operand.
+      y: right operand.
       sides: for each axis of the result, the axes of the left and of the right side that become it.
     """
 
@@ -228,13 +228,13 @@ def product(axes: Product, x: Operand, y: Any, ndims: tuple[int, int], rows: int
 
     Args:
       axes: axes of the product.
-      x: the left side; `Rows` must lie along a contracted axis or along the axis of the rows of the result.
-      y: the right side.
-      ndims: numbers of axes of the sides, without the last one.
-      rows: the axis of the result along which rows are wanted; None: an array is wanted.
+      x: left operand; if it is `Rows`, these must lie along a contracted axis or along the axis `rows` of the result.
+      y: right operand, with the same condition.
+      ndims: number of axes of each operand, without the batch axis.
+      rows: axis of the result along which to return `Rows`; None: return an array.
 
     Returns:
-      None if the contraction is long, unless the result is small and each trial has its own operands.
+      The product; None if the contraction is long, unless the product is small and each trial has its own operands.
     """
     lengths = [length(x, k) for k in axes.contracted[0]]
     free = [axes.free(side, ndim) for side, ndim in enumerate(ndims)]
@@ -254,9 +254,9 @@ def product(axes: Product, x: Operand, y: Any, ndims: tuple[int, int], rows: int
         return factor(0, x, index, row) * factor(1, y, index, row)
 
     def factor(side: int, a: jax.Array, index: tuple[int, ...], row: int | None) -> jax.Array:
-        """Return the entries of a side at an index of the contraction, with axes of length 1 for those of the other."""
+        """Return the entries of a side at an index of the contraction, with axes of length 1 for the other side."""
         fixed = dict(zip(axes.contracted[side], index, strict=True))  # index by axis
-        of_result = [pair[side] for pair in sides]  # by axis of the result (of a row of it): that of the side
+        of_result = [pair[side] for pair in sides]  # for each axis of the result (or of a row), the axis of this side
         if row is not None and rows is not None:
             if of_result[rows] is not None:
                 fixed[of_result[rows]] = row

@@ -1,13 +1,13 @@
 """Sorts along short axes, with the batch axis last.
 
-XLA:CPU sorts the entries of one trial after the other. This module compares whole rows of trials in every step. It
-chooses one of three methods by the number of entries and the number of entries that are read:
+XLA:CPU sorts the entries of one trial after another. This module instead compares the entries of all trials in every
+step. It chooses one of three methods, depending on the number of entries and on the number of entries that are read:
 
 * *Exchanges*: a sorting network, for a single array of up to 16 entries.
-* *Selection*: m searches for the next entry, if only few entries at one end are read (the m best arms).
-* *Counting*: the place of an entry is the number of entries before it.
+* *Selection*: m searches for the next entry, if only a few entries at one end are read (such as the m best arms).
+* *Counting*: the position of an entry is the number of entries before it.
 
-All methods are stable, with NaN last and 0.0 equal to -0.0, as in `lax.sort`. `top_k` has the order of `lax.top_k`, in
+All methods are stable, with NaN last and 0.0 equal to -0.0, as in `lax.sort`. `top_k` uses the order of `lax.top_k`, in
 which 0.0 is larger than -0.0 and NaN is larger than infinity.
 """
 
@@ -23,33 +23,33 @@ from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.short_axes import Rows, argextreme, entries, fold, stack
 
 EXCHANGED = 16  # largest number of entries of an array sorted by exchanges
-SELECTED = 16  # largest number of entries at one end that are searched one by one
+SELECTED = 16  # largest number of entries at one end that are found by successive searches
 COUNTED = 64  # largest number of entries that are all compared with each other
 
 _INTEGERS = {2: jnp.int16, 4: jnp.int32, 8: jnp.int64}  # by size in bytes
 
 
 class SortPlan(NamedTuple):
-    """Entries of a sort that are read along its axis, and the way in which its result is kept."""
+    """Range of the entries of a sort that are read, and layout of the result."""
 
-    start: int
-    stop: int
-    places: frozenset[int]  # operands that hold the index along the axis
-    rows: bool  # True if only single entries are read, from `Rows`
-    stages: bool  # True if many entries are read, so that each would recompute its exchanges
+    start: int  # first entry that is read
+    stop: int  # end of the entries that are read
+    places: frozenset[int]  # positions of the operands that hold the index along the axis
+    rows: bool  # True if only single entries are read, so that the result is kept as `Rows`
+    stages: bool  # True if barriers separate the stages, since each entry would otherwise recompute its exchanges
 
 
 def sort(operands: Sequence[jax.Array], axis: int, stable: bool, plan: SortPlan) -> list[Any] | None:
-    """Sort operands `[..., n, ..., W]` along an axis by the first one, stably; entries that are not read are zero.
+    """Sort operands `[..., n, ..., W]` along an axis by the first operand; the sort is stable.
 
     Returns:
-      Arrays or `Rows`; None if the axis is too long.
+      Arrays or `Rows`, in which entries that are not read are 0; None if the axis is too long.
     """
     key, n = operands[0], operands[0].shape[axis]
     if n < 2:
         return list(operands)
     is_float = jnp.issubdtype(key.dtype, jnp.floating)
-    # A stable sort of floats would expose the order of zeros.
+    # A sorting network is not stable, which the signs of zeros would reveal in floats.
     if len(operands) == 1 and n <= EXCHANGED and not (stable and is_float):
         rows = exchange(key, axis, plan.stages)
         return [rows if plan.rows else rows.array()]
@@ -79,7 +79,7 @@ def top_k(x: jax.Array, axis: int, k: int) -> tuple[jax.Array, jax.Array] | None
         return None
     key = _ordered_integers(x) if is_float else x
     if is_float and k <= SELECTED:
-        last = key.dtype.type(jnp.iinfo(key.dtype).max - 1)  # value for all NaNs; `_select` needs it below the largest
+        last = key.dtype.type(jnp.iinfo(key.dtype).max - 1)  # all NaNs; less than the largest integer
         chosen = _select(jnp.minimum(~key, last), axis, 0, k)  # descending, since ~a < ~b if a > b
         return stack([batched_index.take(x, i, axis) for i in chosen], axis), stack(chosen, axis)
     if n > COUNTED:
@@ -90,34 +90,34 @@ def top_k(x: jax.Array, axis: int, k: int) -> tuple[jax.Array, jax.Array] | None
 
 
 def is_after(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return whether a comes after b in the order of sort, in which NaN is last."""
+    """Return True if a comes after b in the order of sort, in which NaN is last."""
     return ~(a <= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a > b
 
 
 def _as_compared(x: jax.Array) -> jax.Array:
-    """Return floats whose bits are equal if `lax.sort` treats them as equal (zeros, as the CPU compares, and NaNs)."""
+    """Return the floats with equal bits for all zeros and for all NaNs, which `lax.sort` treats as equal."""
     return jnp.where(x == 0.0, 0.0, jnp.where(x == x, x, jnp.nan))
 
 
 def _ordered_integers(x: jax.Array) -> jax.Array:
-    """Return whole numbers in the order of floats: -NaN, -infinity, ..., -0.0, 0.0, ..., infinity, NaN."""
+    """Return integers in the same order as the floats: -NaN, -infinity, ..., -0.0, 0.0, ..., infinity, NaN."""
     dtype = _INTEGERS[x.dtype.itemsize]
     bits = lax.bitcast_convert_type(x, dtype)
     return jnp.where(bits < 0, bits ^ jnp.iinfo(dtype).max, bits)
 
 
 def _select(key: jax.Array, axis: int, start: int, stop: int) -> list[jax.Array]:
-    """Return the indices of the entries that a stable sort moves to `start`, ..., `stop - 1`, each int32.
+    """Return the indices, int32, of the entries that a stable sort moves to the positions `start`, ..., `stop - 1`.
 
     Args:
-      key: whole numbers, of which none is the smallest or the largest of its type.
-      axis: the axis that is sorted.
-      start: first place.
-      stop: end of the places.
+      key: integers, none of which is the smallest or the largest integer of its type.
+      axis: axis that is sorted.
+      start: first position.
+      stop: end of the positions.
     """
     n, limits = key.shape[axis], jnp.iinfo(key.dtype)
     from_front = stop <= n - start
-    better, worst = (lax.lt, limits.max) if from_front else (lax.ge, limits.min)  # the last of equal entries comes last
+    better, worst = (lax.lt, limits.max) if from_front else (lax.ge, limits.min)  # last of equals comes last
     place = lax.broadcasted_iota(jnp.int32, key.shape, axis)
     (key,) = barrier([key])
     indices: list[jax.Array] = []
@@ -129,7 +129,7 @@ def _select(key: jax.Array, axis: int, start: int, stop: int) -> list[jax.Array]
 
 
 def _count(after: Callable[[Any, Any], Any], key: jax.Array, axis: int) -> jax.Array:
-    """Return the place of each entry in a stable sort, which is the number of entries before it, int32."""
+    """Return the position of each entry in a stable sort, int32, which is the number of entries before it."""
     place = lax.broadcasted_iota(jnp.int32, key.shape, axis)
     before = []
     for k in range(key.shape[axis]):
@@ -139,7 +139,7 @@ def _count(after: Callable[[Any, Any], Any], key: jax.Array, axis: int) -> jax.A
 
 
 def _place(rank: jax.Array, x: jax.Array, axis: int, start: int, stop: int) -> jax.Array:
-    """Return the entries of x whose rank is `start`, ..., `stop - 1`, in this order."""
+    """Return the entries of x whose ranks are `start`, ..., `stop - 1`, in the order of their ranks."""
     shape = (*x.shape[:axis], stop - start, *x.shape[axis + 1 :])
     place = lax.broadcasted_iota(jnp.int32, shape, axis) + jnp.int32(start)
     first, *others = (lax.slice_in_dim(x, k, k + 1, axis=axis) for k in range(x.shape[axis]))
@@ -150,19 +150,19 @@ def _place(rank: jax.Array, x: jax.Array, axis: int, start: int, stop: int) -> j
 
 
 def _pad(x: jax.Array, axis: int, before: int, after: int) -> jax.Array:
-    """Add unused entries, which XLA removes again because of the slice that reads the others."""
+    """Add unused entries at both ends; XLA removes them again, because only a slice of the others is read."""
     widths = [(before, after, 0) if k == axis else (0, 0, 0) for k in range(x.ndim)]
     return lax.pad(x, jnp.zeros((), x.dtype), widths) if before or after else x
 
 
 def exchange(x: jax.Array, axis: int, stages: bool) -> Rows:
-    """Sort one array in rounds of exchanges; the order of equal entries has no visible effect.
+    """Sort one array by rounds of exchanges; the sort is not stable.
 
     Args:
       x: `[..., n, ..., W]`, n >= 2.
-      axis: the axis that is sorted.
-      stages: True to end the kernels after every fourth round, since each entry of the result would otherwise recompute
-        the exchanges before it. A kernel that computes a single entry performs them once.
+      axis: axis that is sorted.
+      stages: True to place a barrier after every fourth round, since each entry of the result would otherwise recompute
+        all exchanges before it. If only one entry is read, no barrier is needed.
     """
     column = entries(x, axis)
     for i, exchanges in enumerate(_merge_exchange(len(column))):
@@ -176,7 +176,7 @@ def exchange(x: jax.Array, axis: int, stages: bool) -> Rows:
 
 
 def _merge_exchange(n: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield rounds of some n (log2 n)^2 / 4 exchanges (Batcher 1968; Knuth, Volume 3, Algorithm 5.2.2M)."""
+    """Yield rounds of about n (log2 n)^2 / 4 exchanges in total (Batcher 1968; Knuth, Volume 3, Algorithm 5.2.2M)."""
     half = 1 << (n - 1).bit_length() - 1
     p = half
     while p > 0:

@@ -1,11 +1,11 @@
-"""Factorisations of small matrices, written out, with the batch axis last.
+"""Unrolled factorisations of small matrices, with the batch axis last.
 
 XLA:CPU calls LAPACK once for each matrix of a batch, and the call costs more than the arithmetic. This module unrolls
-the loops over rows and columns, so that each step is one loop over contiguous trials. The functions have the arguments
-and results of the primitives of `jax.lax.linalg` of the same name, with a trial axis `W` at the end, for real matrices
-of at least 1 x 1.
+the loops over rows and columns, so that each step is one loop over contiguous trials. The functions have the
+arguments and results of the primitives of `jax.lax.linalg` with the same names, but with a trial axis `W` at the end,
+and accept real matrices of at least 1 x 1.
 
-A barrier ends the kernel of each column or row, since XLA would otherwise recompute a column in every later one. No
+A barrier ends the kernel of each column or row, since XLA would otherwise recompute a column for every later column. No
 kernel sums more products than the matrix has rows.
 """
 
@@ -21,7 +21,7 @@ from jax import lax
 from jaxbandits.tracing import batched_index, short_axes
 from jaxbandits.tracing.barrier import barrier
 
-# Largest dimensions, by primitive, for which this form is at least twice as fast as LAPACK and compiles within 2 s.
+# Largest dimension for which each function is at least twice as fast as LAPACK and compiles within 2 s.
 MAX_DIM: Mapping[str, int] = MappingProxyType({"cholesky": 32, "triangular_solve": 32, "lu": 14, "eigh": 10})
 
 _MAX_SWEEPS = 30  # largest number of sweeps of Jacobi rotations; 4 to 7 suffice for random matrices of up to 16 rows
@@ -34,11 +34,11 @@ def cholesky(a: jax.Array) -> jax.Array:
       a: `[n, n, W]`, of which the lower triangle is read.
 
     Returns:
-      L `[n, n, W]` with zeros above the diagonal. The lower triangle is NaN for a trial whose matrix is not positive
-      definite.
+      L `[n, n, W]` with zeros above the diagonal. For a trial whose matrix is not positive definite, the lower triangle
+      is NaN.
     """
     n = len(a)
-    columns: list[jax.Array] = []  # `[n - j, W]`, from the diagonal
+    columns: list[jax.Array] = []  # column j from the diagonal on, `[n - j, W]`
     finite: list[jax.Array] = []
     for j in range(n):
         column = a[j:, j]
@@ -52,8 +52,8 @@ def cholesky(a: jax.Array) -> jax.Array:
 
 
 def _assemble(shape: tuple[int, ...], blocks: list[tuple[int, int, jax.Array]]) -> jax.Array:
-    """Write blocks `[n, m, W]` at (first row, first column) into an array of zeros."""
-    # Otherwise XLA would pad the first block entry by entry.
+    """Return an array of zeros in which blocks `[n, m, W]` are written at (first row, first column)."""
+    # Without the barrier, XLA would pad the first block entry by entry.
     (matrix,) = barrier([jnp.zeros(shape, blocks[0][2].dtype)])
     for i, j, block in blocks:
         if block.size:
@@ -75,21 +75,21 @@ def triangular_solve(
 
     Args:
       a: `[n, n, W]`, of which one triangle is read.
-      b: `[n, k, W]` on the left side, `[k, n, W]` on the right.
-      left_side: True if a is to the left of x.
-      lower: True if the lower triangle of a is read, False for the upper one.
+      b: `[n, k, W]` if `left_side` is True, else `[k, n, W]`.
+      left_side: True to solve `op(a) x = b`, False to solve `x op(a) = b`.
+      lower: True if the lower triangle of a is read, False if the upper triangle is read.
       transpose_a: True if op is the transpose.
-      conjugate_a: without effect on real matrices.
+      conjugate_a: has no effect on real matrices.
       unit_diagonal: True if the diagonal of a is assumed to be 1 and is not read.
 
     Returns:
-      x, of the shape of b. A zero on the diagonal makes it infinite or NaN.
+      x, with the shape of b. If the diagonal has a zero, x is infinite or NaN.
     """
     del conjugate_a
     axis = 0 if left_side else 1
     transposed = transpose_a == left_side  # `x op(a) = b` is `op(a)' x' = b'`
     order = range(len(a)) if lower != transposed else reversed(range(len(a)))
-    rows: dict[int, jax.Array] = {}  # rows `[k, W]` of x on the left side, or its columns on the right side
+    rows: dict[int, jax.Array] = {}  # rows of x if `left_side` is True, else columns of x, `[k, W]`
     for i in order:
         row = short_axes.entry(b, axis, i)
         for j, solved in rows.items():
@@ -101,19 +101,19 @@ def triangular_solve(
 def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Factor `a[permutation] = L U` with partial pivoting.
 
-    The pivot of a column is the first of its largest absolute values; a NaN is chosen only if it comes first. A column
-    whose pivot is zero (below the smallest normal number) is not eliminated, as in LAPACK.
+    The pivot of a column is the first entry with the largest absolute value; a NaN is chosen only if it comes first. A
+    column whose pivot is below the smallest normal number is not eliminated, as in LAPACK.
 
     Args:
       a: `[n, m, W]`.
 
     Returns:
-      U on and above the diagonal, the multipliers below it `[n, m, W]`; the row that each row was exchanged with
-      `[min(n, m), W]`; the permutation `[n, W]`.
+      An array `[n, m, W]` with U on and above the diagonal and the multipliers of L below it; for each row, the row
+      with which it was exchanged, `[min(n, m), W]`; the permutation `[n, W]`.
     """
     n, m, size = a.shape
     tiny = jnp.finfo(a.dtype).tiny
-    # Rows k to n: their multipliers, and the part that is not eliminated yet.
+    # The multipliers of the rows k, ..., n - 1, and the part of these rows that is not yet eliminated.
     left, right = jnp.zeros((n, 0, size), a.dtype), a
     blocks: list[tuple[int, int, jax.Array]] = []  # first row, first column, entries
     exchanges: list[jax.Array] = []  # for each row, the row with which it was exchanged, [W]
@@ -132,7 +132,7 @@ def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         left = lax.concatenate([left, factor], 1)
     blocks += [(n - len(left), 0, left), (n - len(left), m - right.shape[1], right)]
     factors, pivots = _assemble(a.shape, blocks), short_axes.stack(exchanges, 0)
-    # The row of a that ends in each row, found by following the exchanges backwards.
+    # For each final row, the original row of a, found by following the exchanges backwards.
     permutation = lax.broadcasted_iota(np.int32, (n, size), 0)
     for k in reversed(range(len(exchanges))):
         partner = jnp.where(permutation == pivots[k], np.int32(k), permutation)
@@ -147,14 +147,14 @@ def eigh(a: jax.Array) -> tuple[jax.Array, jax.Array]:
       a: `[n, n, W]`, of which the lower triangle is read.
 
     Returns:
-      Orthonormal eigenvectors, the columns of `[n, n, W]`, and eigenvalues in ascending order `[n, W]`; NaN for a
-      trial whose matrix has an entry that is not finite.
+      Orthonormal eigenvectors as the columns of an array `[n, n, W]`, and the eigenvalues `[n, W]` in ascending order.
+      For a trial whose matrix has an entry that is not finite, both are NaN.
     """
     n = len(a)
     if n == 1:
         value = jnp.where(lax.is_finite(a[0]), a[0], jnp.nan)
         return jnp.where(jnp.isnan(value), value, 1.0)[None], value
-    padded = n + n % 2  # rotations act on disjoint pairs of rows; a pair with a row of zeros does not change
+    padded = n + n % 2  # rotations act on disjoint pairs of rows; an odd n needs a row of zeros, which never changes
     row, column = (lax.broadcasted_iota(np.int32, (n, n, 1), axis) for axis in (0, 1))
     matrix = jnp.where(row >= column, a, jnp.swapaxes(a, 0, 1))
     matrix = jnp.pad(matrix, ((0, padded - n), (0, padded - n), (0, 0)))
@@ -181,14 +181,14 @@ def eigh(a: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def _rotate_pairs(matrix: jax.Array, vectors: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Annihilate the entries (i, i + h) of a symmetric `[2h, 2h, W]`, and order the rows for the next such step.
+    """Annihilate the entries (i, i + h) of a symmetric matrix `[2h, 2h, W]`, and reorder the rows for the next step.
 
-    After 2h - 1 steps every pair of rows has been rotated once, and the rows are in their first order again (Brent &
+    After 2h - 1 steps every pair of rows has been rotated once, and the rows are in their initial order again (Brent &
     Luk 1985).
 
     Args:
-      matrix: rotated from both sides.
-      vectors: rotated from the left.
+      matrix: symmetric matrices, which are rotated from both sides.
+      vectors: eigenvectors as rows, which are rotated from the left.
     """
     half = len(matrix) // 2
     top, bottom, off = (
@@ -222,7 +222,7 @@ def _rotate_pairs(matrix: jax.Array, vectors: jax.Array) -> tuple[jax.Array, jax
 
 
 def _reorder(top: Any, bottom: Any, concatenate: Callable[..., Any] = jnp.concatenate) -> Any:
-    """Rotate all rows except the first by one place, in the cycle of the top half and the reversed bottom half."""
+    """Move all rows except the first by one position, in the cycle of the top half and the reversed bottom half."""
     half = len(top)
     if half == 1:
         return concatenate([top, bottom])
@@ -230,7 +230,7 @@ def _reorder(top: Any, bottom: Any, concatenate: Callable[..., Any] = jnp.concat
 
 
 def _sort_eigenpairs(vectors: jax.Array, values: list[jax.Array]) -> tuple[jax.Array, jax.Array]:
-    """Order eigenvalues `n x [W]` and the rows of `[n, n, W]`, and make the rows columns."""
+    """Sort n eigenvalues, arrays `[W]`, in ascending order; return the rows of `vectors` as columns in this order."""
     n = len(values)
     stacked = jnp.stack(values)
     k = lax.broadcasted_iota(np.int32, (n, 1), 0)

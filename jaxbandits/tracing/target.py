@@ -1,4 +1,4 @@
-"""Target of a program: the kind of device for which it is traced. All code that depends on the device asks this module.
+"""Target of a program, that is, the kind of device for which it is traced; device-dependent code calls this module.
 
 |                       | CPU                  | accelerator                                     |
 |-----------------------|----------------------|-------------------------------------------------|
@@ -21,23 +21,23 @@ import jax
 
 
 class Target(NamedTuple):
-    """A kind of device."""
+    """Kind of device for which functions are traced."""
 
     platform: str  # platform of a `jax.Device`
-    open_loops: bool  # whether it runs loops whose number of steps depends on data
+    open_loops: bool  # whether the target supports loops whose number of steps depends on data
 
 
 _target: contextvars.ContextVar[Target | None] = contextvars.ContextVar("target", default=None)
 
 
 def is_accelerator(platform: str) -> bool:
-    """Return whether devices of a platform have memory and processors of their own."""
+    """Return True if a platform is an accelerator, that is, any platform except "cpu"."""
     return platform != "cpu"
 
 
 @contextlib.contextmanager
 def trace_for(target: Target) -> Iterator[None]:
-    """Set the target for which functions are traced; outside this context it is JAX's default device."""
+    """Set the target for which functions are traced in a `with` block; elsewhere it is JAX's default device."""
     token = _target.set(target)
     try:
         yield
@@ -46,12 +46,12 @@ def trace_for(target: Target) -> Iterator[None]:
 
 
 def targets_accelerator() -> bool:
-    """Return whether functions are being traced for an accelerator."""
+    """Return True if functions are being traced for an accelerator."""
     target = _target.get()
     return is_accelerator(target.platform if target else jax.default_backend())
 
 
 def has_open_loops() -> bool:
-    """Return whether functions are being traced for a target with loops of unknown length."""
+    """Return True if functions are being traced for a target that supports loops of unknown length."""
     target = _target.get()
     return target.open_loops if target else not targets_accelerator()

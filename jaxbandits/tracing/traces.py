@@ -1,11 +1,11 @@
-"""Digests of jaxprs, by which a process finds a program that it has already compiled.
+"""Digests of jaxprs, by which a process finds compiled programs in a cache.
 
 A digest covers every operation of a jaxpr with its parameters, the shapes and types of all values, constants and
-literals. It does not cover rules for derivatives, since no traced program is differentiated. It is *exact* if equal
-digests imply equal programs. Some code runs only when a program is lowered, or while it runs, and is not visible in a
-jaxpr: batching rules and primitives of other packages, callbacks to Python, objects without a reproducible text. The
-  digest of a jaxpr with any of these is not exact: different digests mean different programs, but equal digests mean
-  nothing.
+literals. It does not cover rules for derivatives, since no traced program is differentiated. A digest is *exact* if
+equal digests imply equal programs. Some code runs only when a program is lowered or executed and is not visible in a
+jaxpr: batching rules and primitives of other packages, callbacks to Python, and objects whose text is not reproducible.
+The digest of a jaxpr with any of these is not exact: different digests still mean different programs, but equal digests
+  do not imply equal programs.
 """
 
 import enum
@@ -27,10 +27,10 @@ _OWN = __name__.partition(".")[0]
 
 
 class TraceDigest(NamedTuple):
-    """Digest of what was traced."""
+    """Digest of a traced function."""
 
     text: str
-    is_exact: bool  # equal digests imply equal programs
+    is_exact: bool  # True if equal digests imply equal programs
 
 
 def trace_digest(closed: Jaxpr) -> TraceDigest:
@@ -40,11 +40,11 @@ def trace_digest(closed: Jaxpr) -> TraceDigest:
 
 
 class _Digester:
-    """One pass over a jaxpr and its inner jaxprs."""
+    """Computation of the digest of a jaxpr and its inner jaxprs."""
 
     def __init__(self) -> None:
         self.is_exact = True
-        self._seen: dict[int, str] = {}  # digests by `id` of jaxprs, which live as long as their outermost jaxpr
+        self._seen: dict[int, str] = {}  # digests by the `id` of a jaxpr, which the outermost jaxpr keeps alive
 
     def jaxpr(self, closed: Jaxpr) -> str:
         """Return the digest of a jaxpr with its constants."""
@@ -93,7 +93,7 @@ class _Digester:
             return f"dtype {value.name}"
         if hasattr(value, "dtype") and hasattr(value, "shape"):
             return self._array(value)
-        if hasattr(value, "rule"):  # the object in which JAX keeps a batching rule
+        if hasattr(value, "rule"):  # an object of JAX that holds a batching rule
             return self._code(value.rule)
         if isinstance(value, functools.partial) or hasattr(value, "__qualname__"):
             return self._code(value)
@@ -109,7 +109,7 @@ class _Digester:
         return self._unknown(value) if array.dtype == object else f"array {value.dtype.name} {array_digest(array)}"
 
     def _code(self, code: Any) -> str:
-        """Describe a function or class of this package or of JAX by its name and what it captured."""
+        """Return text with the name of a function or class of this package or of JAX, and the values it captured."""
         if isinstance(code, functools.partial):
             return f"{self._code(code.func)} {self._value(code.args)} {self._value(code.keywords)}"
         if _root_of(code) not in (_OWN, "jax"):
@@ -129,7 +129,7 @@ class _Digester:
 
 @functools.lru_cache(4096)
 def _type(aval: Any) -> str:
-    """Return the text of an abstract value. A trace has thousands of them, of which few differ."""
+    """Return the text of an abstract value; it is cached, since few of the thousands in a trace are different."""
     return f"{aval.str_short()}{getattr(aval, 'weak_type', '')}"
 
 
@@ -143,7 +143,7 @@ def _root_of(value: Any) -> str:
 
 
 def _is_of_jax(primitive: Primitive) -> bool:
-    """Return whether a primitive belongs to JAX or this package, whose versions determine its lowering."""
+    """Return True if a primitive belongs to JAX or this package, so that their versions determine its lowering."""
     return primitive is barrier_p or primitive in _primitives_of_jax(len(sys.modules))
 
 
@@ -152,7 +152,7 @@ def _primitives_of_jax(n_modules: int) -> frozenset[Primitive]:
     """Return the primitives that are variables of JAX's modules.
 
     Args:
-      n_modules: number of loaded modules (a cache key, since JAX imports some of its modules late).
+      n_modules: number of loaded modules, which is a cache key, since JAX imports some of its modules lazily.
     """
     del n_modules
     modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "jax"]

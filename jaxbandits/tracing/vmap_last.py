@@ -1,4 +1,4 @@
-"""`jax.vmap` with the batch axis last, also inside the mapped function: an interpreter of jaxprs.
+"""Interpreter of jaxprs that implements `jax.vmap` with the batch axis last, even inside the mapped function.
 
 `jax.vmap(f, in_axes=-1, out_axes=-1)` places the batch axis of arguments and results only. Inside the function, JAX
 moves the axis to the front wherever arrays of unequal rank meet, as in `scalar * vector`, and the short axes of the
@@ -11,9 +11,11 @@ contiguous trials. It works in four steps:
 3. *Plan.* `tracing.liveness` picks the values that pass an optimisation barrier, because XLA:CPU would otherwise
    compute them again in several kernels. `tracing.row_axes` picks the matrix products and sorts whose result is better
    kept as separate rows (`short_axes.Rows`) than as one array.
-4. *Evaluate.* `_run` goes through the steps with a value and a flag for each number: the value has the batch axis last
-   if the flag is set, otherwise it is the same for all trials. `_apply` finds the rule of an equation by the name of
-   its primitive. An elementwise primitive is bound directly to the batched operands. The others have rules in
+4. *Evaluate.* `_run` evaluates the steps in order. For each number it stores a value and a flag: if the flag is set,
+the
+   value has the batch axis last, otherwise it is the same for all trials. `_apply` looks up the rule of an equation by
+   the name of its primitive. An elementwise primitive is bound directly to the batched operands. Other primitives have
+   rules in
    `tracing.shape_rules` (reshape, transpose, concatenate), `tracing.equation_rules` (sums and products over short axes,
    indexing, sorting, factorisations) or, if the equation contains jaxprs, `tracing.function_rules` (loops, branches,
    derivatives), which call `_run` for the inner jaxprs.
@@ -59,8 +61,8 @@ from jaxbandits.tracing.traces import TraceDigest, trace_digest
 
 Rule = Callable[..., tuple[Any, Any]]
 
-_BARRIERS = ("optimization_barrier", "barrier")  # the latter is the primitive of `tracing.barrier`
-# Primitives that are as fast under `jax.vmap`, since the author defined its rule or it works entry by entry.
+_BARRIERS = ("optimization_barrier", "barrier")  # the second name is the primitive of `tracing.barrier`
+# Primitives that are as fast under `jax.vmap`, since their authors defined a batching rule or they are elementwise.
 _WITHOUT_LOSS = ("custom_vmap_call", "random_unwrap", "random_wrap", "Frexp", "Ldexp")
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 
@@ -69,14 +71,14 @@ def vmap_last(f: Callable[..., Any], in_axes: PyTree = -1, axis_size: int | None
     """Map `f` over the last axis of its arguments, as `jax.vmap(f, in_axes, out_axes=-1)` does.
 
     Args:
-      f: a function of pytrees of arrays.
-      in_axes: -1 (batched along the last axis) or None (the same for all trials), for all arguments or for each, as in
-        `vmap`.
-      axis_size: length of the axis, if no argument has it.
+      f: function of pytrees of arrays.
+      in_axes: -1 (batched along the last axis) or None (the same for all trials), for all arguments or for each
+        argument, as in `vmap`.
+      axis_size: length of the batch axis; needed only if no argument is batched.
 
     Raises:
-      ValueError: for other axes, a batched argument without axes, different lengths, or if neither an argument nor
-      `axis_size` determines the length of the axis.
+      ValueError: if `in_axes` has other values, if a batched argument has no axes, if lengths differ, or if neither an
+      argument nor `axis_size` determines the length of the batch axis.
     """
 
     def map_batch(*args: Any) -> Any:
@@ -92,7 +94,7 @@ def vmap_last(f: Callable[..., Any], in_axes: PyTree = -1, axis_size: int | None
 
 
 def _batch_size(arrays: Sequence[Any], axis_size: Any) -> int:
-    """Return the length of the last axis of all batched arguments."""
+    """Return the common length of the last axes of all batched arguments."""
     if axis_size is not None:
         axis_size = ranges.integer("axis_size of vmap_last", axis_size, "[0, inf)")
     lengths: dict[int, None] = {} if axis_size is None else {axis_size: None}
@@ -131,10 +133,10 @@ def _axes(in_axes: PyTree, args: tuple[Any, ...]) -> list[int | None]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TracedFunction:
-    """Jaxpr of a function for one trial; programs for any number of trials are made from it without another trace."""
+    """Jaxpr of a function for one trial, from which programs for any number of trials follow without another trace."""
 
-    jaxpr: Jaxpr  # closed
-    out: Any  # ShapeDtypeStructs of the results
+    jaxpr: Jaxpr  # a closed jaxpr
+    out: Any  # results, as a pytree of ShapeDtypeStructs
 
     @classmethod
     def trace(cls, f: Callable[..., Any], *args: Any) -> "TracedFunction":
@@ -143,7 +145,7 @@ class TracedFunction:
 
     @functools.cached_property
     def digest(self) -> TraceDigest:
-        """Digest of what was traced."""
+        """Digest of the jaxpr."""
         return trace_digest(self.jaxpr)
 
     def __call__(self, *args: Any, invariant: Sequence[bool] = ()) -> Any:
@@ -158,9 +160,9 @@ class TracedFunction:
         Args:
           axis_size: number of trials.
           batched: for each leaf of the arguments, True if it has the batch axis.
-          *args: the arguments.
-          invariant: for each leaf, True if the enclosing loop never changes it; by default no leaf. Values computed
-            only from invariant leaves get no barrier, so that XLA moves them out of the loop.
+          *args: arguments of the function.
+          invariant: for each leaf, True if the enclosing loop never changes it; the default is False for all leaves.
+            Values that depend only on invariant leaves get no barrier, so that XLA can move them out of the loop.
 
         Returns:
           The results, all with the batch axis.
@@ -170,30 +172,30 @@ class TracedFunction:
         return jax.tree.unflatten(jax.tree.structure(self.out), leaves)
 
 
-# Primitive and location of the equations that ran trial by trial; recorded while this is a list.
+# Primitive and location of the equations without a rule; they are recorded while this variable is a list.
 _fallbacks: contextvars.ContextVar[list[tuple[str, str]] | None] = contextvars.ContextVar("fallbacks", default=None)
 
 
 class VmapFallback(NamedTuple):
-    """Equations of one primitive on one line of code without a rule; they run through `jax.vmap` or XLA's sort."""
+    """Equations of one primitive on one line of code that have no rule and run through `jax.vmap` or XLA's sort."""
 
     primitive: str
     count: int
-    location: str  # file:line of the traced code, "" if unknown
+    location: str  # file:line of the traced code; "" if it is not known
 
 
 def explain(
     f: Callable[..., Any], *args: Any, in_axes: PyTree = -1, axis_size: int | None = None
 ) -> list[VmapFallback]:
-    """List the equations of a function for which `vmap_last` has no rule, most frequent first.
+    """List the equations of a function for which `vmap_last` has no rule, starting with the most frequent.
 
-    All other equations run with the batch axis last; `[]` means that the whole function does.
+    All other equations run with the batch axis last; an empty list means that all equations do.
 
     Args:
-      f: the function, as for `vmap_last`.
+      f: function, as in `vmap_last`.
       *args: batched arguments of the function, or their `jax.ShapeDtypeStruct`s.
-      in_axes: as for `vmap_last`.
-      axis_size: as for `vmap_last`.
+      in_axes: batch axes of the arguments, as in `vmap_last`.
+      axis_size: length of the batch axis, as in `vmap_last`.
     """
     found: list[tuple[str, str]] = []
     token = _fallbacks.set(found)
@@ -205,7 +207,7 @@ def explain(
 
 
 def location(step: Step) -> str:
-    """Return file:line of the innermost code outside JAX that a step was traced from."""
+    """Return file:line of the innermost code outside JAX from which a step was traced."""
     for eqn in (step.eqn, *reversed(step.calls)):
         traceback = getattr(eqn.source_info, "traceback", None)
         for frame in traceback.frames if traceback else ():
@@ -218,9 +220,9 @@ _LAST_RULE = "vmap_last_rule"  # attribute of a batching rule
 
 
 def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
-    """Define the batching rule of a `custom_vmap` function, as `def_vmap` does, for the batch axis last.
+    """Define the batching rule of a `custom_vmap` function, like `def_vmap`, but with the batch axis last.
 
-    The rule takes batched arguments and returns batched results with this axis last. `vmap_last` calls the rule
+    The rule receives batched arguments and returns batched results with the batch axis last. `vmap_last` calls the rule
     directly; for `jax.vmap`, whose rules have the axis first, the axis is moved before and after the call.
     """
 
@@ -238,12 +240,12 @@ def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
 
 
 def _has_last_rule(eqn: JaxprEqn) -> bool:
-    """Return whether an equation calls a function whose rule was defined by `def_vmap_last`."""
+    """Return True if an equation calls a function whose rule was defined by `def_vmap_last`."""
     return eqn.primitive.name == "custom_vmap_call" and hasattr(eqn.params["rule"], _LAST_RULE)
 
 
 def _inner_jaxpr(eqn: JaxprEqn) -> Any | None:
-    """Return the closed jaxpr whose equations replace a call; None if the equation remains a step."""
+    """Return the closed jaxpr whose equations replace a call, or None if the equation remains a step."""
     name = eqn.primitive.name
     closed: Jaxpr = eqn.params[_CALLS[name]] if name in _CALLS else None
     if name == "custom_jvp_call":
@@ -252,8 +254,8 @@ def _inner_jaxpr(eqn: JaxprEqn) -> Any | None:
 
 
 def _differentiates_itself(closed: Jaxpr) -> bool:
-    """Return whether the inside of a `custom_jvp_call` is a function of `batching.trials_last`, or its `jax.vmap`."""
-    # Transposes come from `jax.vmap`.
+    """Return True if a `custom_jvp_call` contains only a function of `batching.trials_last`, or its `jax.vmap`."""
+    # `jax.vmap` adds transposes, which are ignored.
     inside = [eqn for eqn in open_jaxpr(closed)[0].eqns if eqn.primitive.name != "transpose"]
     if len(inside) != 1:
         return False
@@ -273,15 +275,15 @@ def _run(
 
     Args:
       size: length of the batch axis. None: there is one trial and no batch axis; equations are bound unchanged, and
-        `batched` flags the values that differ between calls, which may get barriers.
+        `batched` flags the values that differ between calls and may get barriers.
       jaxpr: an open jaxpr.
-      consts: its constants.
-      args: its arguments.
+      consts: constants of the jaxpr.
+      args: arguments of the jaxpr.
       batched: for each argument, True if it has the batch axis.
-      invariant: for each argument, True if the enclosing loop never changes it; () if none is known.
+      invariant: for each argument, True if the enclosing loop never changes it; () means False for all.
 
     Returns:
-      The outputs, and whether each has the batch axis.
+      The outputs, each with a flag that is True if it has the batch axis.
     """
     flat = without_negative_indices(flatten(jaxpr, consts, _inner_jaxpr))
     shared, constants = liveness.shared_values(flat, ELEMENTWISE), liveness.large_constants(flat)
@@ -327,14 +329,14 @@ def _apply(
     """Evaluate one equation by the rule of its primitive.
 
     Args:
-      size: length of the batch axis; None: there is none.
+      size: length of the batch axis; None: there is no batch axis.
       eqn: the equation.
-      args: its operands, arrays or `Rows`.
-      batched: for each argument, True if it has the batch axis.
+      args: operands of the equation, arrays or `Rows`.
+      batched: for each operand, True if it has the batch axis.
       plan: `RowPlan` of a product or `SortPlan` of a sort (`row_axes`); None: the result is an array.
 
     Returns:
-      The results, and whether each has the batch axis.
+      The results, each with a flag that is True if it has the batch axis.
     """
     name = eqn.primitive.name
     if size is not None and any(isinstance(x, Rows) for x in args):
@@ -357,7 +359,7 @@ def _apply(
 def _apply_rule(
     size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: Any
 ) -> list[FlaggedOperand] | None:
-    """Evaluate an equation with the batch axis last by its rule; None if it has no rule."""
+    """Evaluate an equation with the batch axis last by its rule; return None if it has no rule."""
     name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
     if name in ELEMENTWISE:
         rank = max(len(v.aval.shape) for v in eqn.invars)
@@ -379,10 +381,10 @@ def _apply_rule(
 
 
 def _apply_with_moved_axis(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
-    """Evaluate an equation without a rule over leading axes, by its new shape, or by JAX's `vmap`."""
+    """Evaluate an equation over its leading axes, by a rule for shapes, or else by JAX's `vmap`."""
     name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
     if name in LEADING_AXES:
-        if name == "sort":  # XLA's sort loops over the entries of one trial after the other
+        if name == "sort":  # XLA sorts the entries of one trial after another
             _note(name)
         args = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
         return [(x, True) for x in _outputs(eqn, bind(*args))]
@@ -399,7 +401,7 @@ def _apply_with_moved_axis(size: int, eqn: JaxprEqn, args: list[Operand], batche
 
 
 def _note(name: str) -> None:
-    """Note an equation for `explain`."""
+    """Record an equation without a rule for `explain`."""
     if (fallbacks := _fallbacks.get()) is not None:
         fallbacks.append((name, ""))
 

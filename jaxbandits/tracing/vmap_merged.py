@@ -1,8 +1,8 @@
-"""`vmap` that merges its batch axis with that of an outer `vmap`, where nested `vmap`s would give two axes.
+"""Version of `vmap` that merges its batch axis with the batch axis of an outer `vmap` into a single axis.
 
-An algorithm that runs N copies of a learner in each of W trials computes on arrays `[..., N, W]`, on which every
-operation is N short loops over the last axis. With both axes merged into one of length N W each operation is one long
-loop for any N and W, and the program compiles as fast as that of one learner.
+With nested `vmap`s, an algorithm that runs N copies of a learner in each of W trials computes on arrays `[..., N, W]`,
+on which every operation is N short loops over the last axis. If both axes are merged into one axis of length N W, each
+operation is one long loop for any N and W, and the program compiles as fast as that of one learner.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from jaxbandits.tracing.vmap_last import def_vmap_last, vmap_last
 def vmap_merged(f: Callable[..., Any]) -> Callable[..., Any]:
     """Map `f` over the last axis of all arguments and results, as `jax.vmap(f, in_axes=-1, out_axes=-1)` does.
 
-    Under an outer `vmap` over W trials, an axis of N copies becomes one of N W.
+    Under an outer `vmap` over W trials, an axis of N copies becomes an axis of length N W.
 
     Args:
-      f: a function of pytrees of arrays to pytrees of arrays, which must not close over arrays, because a traced one
-        would escape.
+      f: function that maps pytrees of arrays to pytrees of arrays. It must not close over arrays, because a traced
+        array would leak.
     """
 
     @custom_vmap
@@ -42,8 +42,8 @@ def vmap_merged(f: Callable[..., Any]) -> Callable[..., Any]:
         def split(x: jax.Array) -> jax.Array:
             return x.reshape(*x.shape[:-1], x.shape[-1] // size, size)
 
-        # Between barriers the reshapes cost nothing; fused with other operations, XLA:CPU would compute the indices of
-        # each entry by division.
+        # Between barriers the reshapes cost nothing. If they were fused with other operations, XLA:CPU would compute
+        # the indices of each entry by division.
         args = barrier(jax.tree.map(merge, barrier(jax.tree.map(broadcast_batch, args, tuple(in_batched)))))
         out = barrier(jax.tree.map(split, barrier(map_copies(*args))))
         return out, jax.tree.map(lambda _: True, out)

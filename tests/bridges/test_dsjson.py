@@ -83,7 +83,7 @@ def test_actions_that_are_only_named_have_no_features(tmp_path):
     ("line", "message"),
     [
         ("{", "line 2 is not JSON"),
-        (event(_label_cost=float("nan")), "line 2 is not JSON: NaN is no number"),
+        (event(_label_cost=float("nan")), "line 2 is not JSON: NaN is not a valid JSON number"),
         ("[1]", "line 2 has no features: it must be an object with an object c"),
         (json.dumps({"RewardValue": 1.0, "EventId": "a1"}), "line 2 has no features"),
         (event(c={"x": 1}), "line 2 has no actions: c must have a list _multi"),
@@ -97,7 +97,7 @@ def test_actions_that_are_only_named_have_no_features(tmp_path):
         (event(_label_cost=None), "line 2: _label_cost must be a number, got None"),
         (event(_label_probability=True), "line 2: _label_probability must be a number, got True"),
         (event(p=[0.8166667, 0.0333333, 0.1]), "line 2: the probabilities p have the sum 0.95, not 1"),
-        (event(p=[0.8, 0.2]), "line 2: a and p must be lists of as many numbers"),
+        (event(p=[0.8, 0.2]), "line 2: a and p must be lists of numbers with the same length"),
         (event(a=[1, 2, 3]), "line 2: a and p must have action 2 with _label_probability 0.816667"),
         (event(pdrop=0.5), "line 2: events were dropped with probability pdrop"),
         (event(c={**{f"x{i}": 1 for i in range(10_001)}, "_multi": [{}] * 3}), "line 2: more than 10,000 features"),
@@ -121,7 +121,7 @@ def test_logs_that_cannot_be_written(tmp_path):
     log = make_log()
     with pytest.raises(InputError, match="dsjson needs the propensities"):
         write_dsjson(data.Log(**{**vars(log), "propensity": None}), tmp_path / "log.json")
-    with pytest.raises(InputError, match="column '_x': names that begin with _ are no features"):
+    with pytest.raises(InputError, match="column '_x': in dsjson, names that begin with _ cannot be features"):
         write_dsjson(make_log((N, P), ("a", "_x", "b")), tmp_path / "log.json")
 
 

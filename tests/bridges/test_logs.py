@@ -49,9 +49,9 @@ def test_positions_of_obp_are_bandits_of_their_own():
 @pytest.mark.parametrize(
     ("feedback", "message"),
     [
-        ([1], "feedback must be a dictionary as of obp"),
+        ([1], "feedback must be a dictionary in the format of obp"),
         ({"action": [0], "n_actions": 2}, "feedback lacks 'reward'"),
-        ({"action": [0, 1], "reward": [1.0], "n_actions": 2}, "one entry an event"),
+        ({"action": [0, 1], "reward": [1.0], "n_actions": 2}, "one entry per event"),
     ],
 )
 def test_wrong_feedback(feedback, message):

@@ -91,7 +91,8 @@ def test_items_that_were_never_shown_are_actions(tmp_path):
 
 def test_a_slate_has_three_positions(folder):
     message = (
-        r"men.csv is a log of slates with the positions 0 \(left\), 1 \(centre\), 2 \(right\): choose one, position=0"
+        r"men.csv is a log of slates with the positions 0 \(left\), 1 \(centre\), 2 \(right\): "
+        "choose a position, such as position=0"
     )
     with pytest.raises(InputError, match=message):
         read_open_bandit(folder)

@@ -97,7 +97,7 @@ def test_forms_of_a_policy_and_of_a_model():
         ({1: ["1", "0"]}, r"reward must be numbers of shape \(n,\), got \['1', '0'\]: text becomes numbers"),
         ({1: np.array(["2026-11-26", "2026-11-27"], "M8[D]")}, r"reward must be numbers of shape \(n,\), got array"),
         ({2: [0.0, 0.5]}, r"propensity must lie in \(0, 1\], got 0"),
-        ({2: [0.5]}, r"one entry an event: reward has 2, propensity \(1,\)"),
+        ({2: [0.5]}, r"one entry per event: reward has 2, propensity \(1,\)"),
         ({3: [[0.5, 0.5, 0.5], [1.0, 0.0, 0.0]]}, r"rows of policy must sum to 1, but row 0 .* 1.5"),
         ({3: [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]}, r"never plays an action of the log"),
         ({3: [[0.0, 0.0, 1.0]]}, r"policy must have a row for each of the 2 events and a column for each of the 3"),
@@ -346,7 +346,7 @@ class TestLearners:
         rounds = n * logging.min()
         assert row.method == "replay" and row.ess == pytest.approx(rounds, rel=0.1)
         assert abs(row.value - 0.5) < 4 * 0.5 / np.sqrt(rounds)
-        assert "95 % student, of the path on this log" in table.header and row.support == 1.0
+        assert "95 % student, for the path on this log" in table.header and row.support == 1.0
         assert repr(table).splitlines()[2].split()[-3:] == ["-", "-", "100%"]
         half = 1.96 * 0.5 / np.sqrt(row.ess)
         assert (row.low, row.high) == pytest.approx((row.value - half, row.value + half), abs=0.01)
@@ -357,7 +357,9 @@ class TestLearners:
             evaluate(log, OFUL(dim=1), seeds=1)
         for settings in ({"interval": "bootstrap"}, {"model": [0.5]}, {"max_weight": 2.0}, {"largest": 2.0}):
             (name,) = settings
-            with pytest.raises(InputError, match=f"{name}: for policies only, a learner is replayed without"):
+            with pytest.raises(
+                InputError, match=f"{name} can be given for policies only, but a learner is replayed on the log"
+            ):
                 evaluate(log, OFUL(dim=1), **settings)
 
     def test_actions_that_the_log_never_shows_are_told(self):

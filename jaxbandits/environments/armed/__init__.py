@@ -1,4 +1,4 @@
-"""Bandits with K arms and no features, one per file, imported on first access."""
+"""Bandits with K arms and no features, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,12 +1,13 @@
-"""Bernoulli bandit with a hidden context, and experts who see the context and recommend arms.
+"""Bernoulli bandit with a context that is hidden from the learner, and experts who know it and recommend arms.
 
     context c_t uniform on 1, ..., C;   reward_t ~ Bernoulli(mu_{c_t, i}) for the arm i played
-    expert m recommends the arm a_{m, c_t} with probability 1 - spread, else a uniform one
+    expert m recommends the arm a_{m, c_t} with probability 1 - spread, else a uniformly random arm
     regret        = sum_t max_k mu_{c_t, k} - mu_{c_t, i_t}                     against the best arm of every round
     expert_regret = max_m sum_t sum_k e_{m, t, k} mu_{c_t, k} - mu_{c_t, i_t}   against the best expert of all rounds
 
-$e_{m, t}$ is the advice. Every trial draws the means, if none are given, and $a_{m, c}$, which is the best arm of
-context c with probability skill (m - 1) / (M - 1), else a uniform one. Regret is computed from means, not rewards.
+$e_{m, t}$ is the advice of expert m, a distribution over arms. The means are drawn for every trial unless they are
+given. The arm $a_{m, c}$ is also drawn for every trial: with probability skill (m - 1) / (M - 1) it is the best arm of
+context c, else it is uniformly random. Regret is computed from means, not from rewards.
 """
 
 from typing import ClassVar, NamedTuple
@@ -24,24 +25,24 @@ from jaxbandits.types import AdviceObs, ArmDecision, Reward
 
 
 class AdvisedState(NamedTuple):
-    """The instance, and the context of the round."""
+    """Problem instance, and context of the current round."""
 
     means: jax.Array  # [C, K]
-    policies: jax.Array  # [M, C] int32, the arm that an expert recommends
-    context: jax.Array  # [] int32
+    policies: jax.Array  # [M, C] int32, arm that each expert recommends in each context
+    context: jax.Array  # [] int32, context of the round
 
 
 class AdvisedOutcome(NamedTuple):
-    """Regret and rewards of one round, in means."""
+    """Regret and mean rewards of one round."""
 
     regret: jax.Array  # []
-    mean: jax.Array  # []  of the arm played
-    expert_mean: jax.Array  # [M]  of the advice of every expert
+    mean: jax.Array  # []  mean reward of the arm played
+    expert_mean: jax.Array  # [M]  mean reward of an arm drawn from the advice of each expert
 
 
 @pytree
 class AdvisedArms:
-    """K Bernoulli arms whose means depend on a context that only experts see; the last expert is the best."""
+    """K Bernoulli arms whose means depend on a context that only the experts know; the last expert is the best."""
 
     source: ClassVar[str] = "Bernoulli arms in a hidden context, with experts of increasing skill"
     axes: ClassVar = {"expert_mean": ("expert",)}
@@ -49,12 +50,12 @@ class AdvisedArms:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     n_experts: int = static(range="[1, inf)", doc="M, number of experts")
     n_contexts: int = static(8, "[1, inf)", "C, number of contexts")
-    means: ArrayLike | None = param(None, "[0, 1]", "[C, K] probabilities; None: uniform on [0, 1], drawn per trial")
-    skill: ArrayLike = param(0.9, "[0, 1]", "probability with which the last expert knows the best arm of a context")
+    means: ArrayLike | None = param(None, "[0, 1]", "[C, K] probabilities; None: drawn per trial, uniform on [0, 1]")
+    skill: ArrayLike = param(0.9, "[0, 1]", "probability that the last expert recommends the best arm of a context")
     spread: ArrayLike = param(0.1, "[0, 1]", "weight of the uniform distribution in every expert's advice")
 
     def __post_init__(self) -> None:
-        """Convert a list of means to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of means to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
@@ -63,14 +64,14 @@ class AdvisedArms:
         return cls(n_arms=5, n_experts=4, n_contexts=3)
 
     def check(self) -> None:
-        """Raise InputError for means of the wrong shape."""
+        """Raise InputError if the means do not have the shape `[C, K]`."""
         shape = (self.n_contexts, self.n_arms)
         if self.means is not None and np.shape(self.means)[-2:] != shape:
             raise InputError(f"AdvisedArms.means must have shape {list(shape)}, got {list(np.shape(self.means))}")
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """0 and 1."""
+        """Interval [0, 1] that contains all rewards."""
         return 0.0, 1.0
 
     def init(self, key: jax.Array) -> AdvisedState:
@@ -102,10 +103,10 @@ class AdvisedArms:
         return following, Reward(reward), AdvisedOutcome(largest(means) - mean, mean, obs.advice @ means)
 
     def admits(self, state: AdvisedState, obs: AdviceObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the regret against the best expert of all rounds."""
+        """Return `expert_regret`, the regret against the expert with the largest total mean reward."""
         return {"expert_regret": values["expert_mean"].max(axis=-1) - values["mean"]}

@@ -1,4 +1,4 @@
-"""Abstract stochastic bandit with K arms, with means, regret and observations; a final class adds the reward law."""
+"""Abstract stochastic bandit with K arms; concrete classes define the distribution of the rewards."""
 
 import abc
 from typing import ClassVar, NamedTuple, Self
@@ -17,7 +17,7 @@ from jaxbandits.types import ArmDecision, IndexObs, Reward
 
 
 class ArmsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance, which is constant within a trial unless the means drift."""
 
     theta: jax.Array  # [K]  mean of every arm
     best: jax.Array  # []  largest mean
@@ -27,30 +27,30 @@ class ArmsState(NamedTuple):
 class Arms(abc.ABC):
     """Abstract bandit whose arms have fixed means.
 
-    `moved` lets the means drift (`operators.with_drift`).
+    The method `moved` is used by `operators.with_drift`, which lets the means drift.
     """
 
     units: ClassVar = {"regret": "reward", "simple_regret": "reward", "stopping_time": "rounds"}
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
-    means: ArrayLike | None = param(None, "(-inf, inf)", "[K] means; None: uniform on [0, 1], drawn per trial")
-    gap: ArrayLike | None = param(None, "[0, inf)", "instead of means: difference between the first arm and all others")
-    best: ArrayLike | None = param(None, "(-inf, inf)", "mean of the first arm, used with gap")
+    means: ArrayLike | None = param(None, "(-inf, inf)", "[K] means; None: drawn per trial, uniform on [0, 1]")
+    gap: ArrayLike | None = param(None, "[0, inf)", "difference between the means of the first arm and of all others")
+    best: ArrayLike | None = param(None, "(-inf, inf)", "mean of the first arm, if gap is given")
 
     def __post_init__(self) -> None:
-        """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
     @classmethod
     def from_means(cls, means: object, **settings: FieldValue) -> Self:
-        """Make an environment with given means `[K]`, the same in all trials.
+        """Return an environment with given means `[K]`, which are the same in all trials.
 
         Args:
-          means: one number per arm.
-          **settings: the other fields.
+          means: `[K]` mean of each arm.
+          **settings: values of other fields.
 
         Raises:
-          InputError: for means that are not finite numbers in the range of this class.
+          InputError: if the means are not finite numbers in the range that this class allows.
         """
         means = ranges.floats(f"{cls.__name__}.means", means, "(K,)")
         made = cls(n_arms=len(means), means=means, **settings)
@@ -59,18 +59,18 @@ class Arms(abc.ABC):
 
     @classmethod
     def from_gap(cls, *, gap: ArrayLike, n_arms: int, best: ArrayLike = 0.5, **settings: FieldValue) -> Self:
-        """Make an environment whose first arm is better than all others by one gap, the same in all trials.
+        """Return an environment whose first arm is better than all other arms by the same gap, in all trials.
 
         The gap may be swept: `grid={"environment.gap": [0.05, 0.1, 0.2]}`.
 
         Args:
-          gap: the difference, at least 0; the other means are `best - gap`.
-          n_arms: K.
+          gap: difference between means, at least 0; the means of the other arms are `best - gap`.
+          n_arms: K, number of arms.
           best: mean of the first arm.
-          **settings: the other fields.
+          **settings: values of other fields.
 
         Raises:
-          InputError: for means outside the range of this class.
+          InputError: if a mean is outside the range that this class allows.
         """
         made = cls(n_arms=n_arms, gap=gap, best=best, **settings)
         validate(made)
@@ -82,10 +82,10 @@ class Arms(abc.ABC):
 
     @abc.abstractmethod
     def pay(self, key: jax.Array, mean: jax.Array) -> jax.Array:
-        """Draw the reward `[]` of an arm with this mean."""
+        """Draw the reward `[]` of an arm whose mean is `mean`."""
 
     def check(self) -> None:
-        """Raise InputError if the number of means is not `n_arms`, or if a gap leaves the range of means."""
+        """Raise InputError if the number of means is not `n_arms`, or if a mean is outside the allowed range."""
         if self.means is not None and np.shape(self.means)[-1:] != (self.n_arms,):
             name = f"{type(self).__name__}.means"
             raise InputError(f"{name} must have shape [{self.n_arms}], got {np.shape(self.means)}")
@@ -106,7 +106,7 @@ class Arms(abc.ABC):
         return ArmsState(means, largest(means))
 
     def moved(self, state: ArmsState, theta: jax.Array) -> ArmsState:
-        """Return the instance with other means `[K]`."""
+        """Return the instance with its means replaced by theta `[K]`."""
         del state
         return ArmsState(theta, largest(theta))
 
@@ -122,13 +122,13 @@ class Arms(abc.ABC):
         return state, Reward(self.pay(key, mean)), RegretOutcome(state.best - mean)
 
     def at_record(self, state: ArmsState, recommendation: jax.Array | None) -> dict[str, jax.Array]:
-        """Return whether the recommended arm is a best one, and its gap; an empty dict without a recommendation."""
+        """Return `correct` (the recommended arm is optimal) and `simple_regret`; nothing without a recommendation."""
         if recommendation is None:
             return {}
         gap = state.best - state.theta[recommendation]
         return {"correct": gap <= 0.0, "simple_regret": gap}
 
     def admits(self, state: ArmsState, obs: IndexObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)

@@ -25,11 +25,11 @@ class BernoulliArms(Arms):
     """
 
     source: ClassVar[str] = "arms that pay 0 or 1"
-    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: uniform on [0, 1], drawn per trial")
+    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: drawn per trial, uniform on [0, 1]")
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """0 and 1."""
+        """Interval [0, 1] that contains all rewards."""
         return 0.0, 1.0
 
     def moved(self, state: ArmsState, theta: jax.Array) -> ArmsState:

@@ -1,4 +1,4 @@
-"""Bounded bandit: K arms with beta-distributed rewards of a common concentration.
+"""Bounded bandit: K arms with beta-distributed rewards, which have the same concentration for all arms.
 
     reward_t ~ Beta(c mu_i, c (1 - mu_i)) for the arm i played,   regret_t = max_k mu_k - mu_i
 
@@ -18,20 +18,20 @@ from jaxbandits.numerics import rng
 
 @pytree
 class BetaArms(Arms):
-    """K arms with rewards in (0, 1) and less variance than Bernoulli arms. Means are clipped to [0.001, 0.999].
+    """K arms with beta-distributed rewards in (0, 1); means are clipped to [0.001, 0.999].
 
     Example:
       >>> BetaArms.from_means([0.9, 0.8], concentration=10.0).n_arms
       2
     """
 
-    source: ClassVar[str] = "bounded arms: fractions by beta laws"
-    means: ArrayLike | None = param(None, "(0, 1)", "[K] means; None: uniform on [0, 1], drawn per trial")
-    concentration: ArrayLike = param(4.0, "(0, inf)", "c; smaller values are closer to Bernoulli arms")
+    source: ClassVar[str] = "bounded arms with beta-distributed rewards"
+    means: ArrayLike | None = param(None, "(0, 1)", "[K] means; None: drawn per trial, uniform on [0, 1]")
+    concentration: ArrayLike = param(4.0, "(0, inf)", "c, concentration; as c -> 0 the rewards become Bernoulli")
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """0 and 1."""
+        """Interval [0, 1] that contains all rewards."""
         return 0.0, 1.0
 
     def init(self, key: jax.Array) -> ArmsState:

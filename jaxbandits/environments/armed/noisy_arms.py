@@ -16,7 +16,7 @@ from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
 
 @pytree
 class NoisyArms(Arms):
-    """K arms with means and centred noise: Gaussian by default, else any law of `jaxbandits.noise`, such as Pareto.
+    """K arms whose rewards are mean plus noise, Gaussian by default or any class of `jaxbandits.noise`, such as Pareto.
 
     Example:
       >>> from jaxbandits import noise
@@ -25,10 +25,10 @@ class NoisyArms(Arms):
     """
 
     source: ClassVar[str] = "Gaussian arms, and arms with heavy tails"
-    noise: Noise = param(factory=Gaussian, doc="law of eta")
+    noise: Noise = param(factory=Gaussian, doc="distribution of eta")
 
     def check(self) -> None:
-        """Raise InputError if the number of means is not `n_arms`, or for noise that is not a noise law."""
+        """Raise InputError if the number of means is not `n_arms`, or if `noise` is not a noise distribution."""
         super().check()
         check_noise(self.noise, "NoisyArms.noise")
 

@@ -1,6 +1,6 @@
 """Bernoulli bandit whose items retire and are replaced by new ones (Chapelle & Li, NIPS 2011, Section 4).
 
-in every round, with probability q, a uniformly drawn item is replaced by a new one
+with probability q, a round ends with the replacement of a uniformly drawn item by a new item
 mean of an item ~ Beta(a, b);   reward_t ~ Bernoulli(mean) of the item played
 regret_t = largest mean of the K current items - mean of the item played
 """
@@ -18,7 +18,7 @@ from jaxbandits.types import ArmDecision, ItemObs, Reward
 
 
 class RetiringState(NamedTuple):
-    """The current items."""
+    """Means and numbers of the current items."""
 
     means: jax.Array  # [K]
     items: jax.Array  # [K] int32, item numbers
@@ -28,12 +28,12 @@ class RetiringState(NamedTuple):
 class RetiringArms:
     """K Bernoulli arms that are replaced one at a time; an observation contains the item numbers.
 
-    For a learner that ignores the item numbers the means jump; `PerItem` restarts on a new item.
+    To a learner that ignores the item numbers, means appear to jump; `PerItem` restarts the statistics of a new item.
 
     Deviations:
       * [reconstructed] The paper states a retirement probability of 1e-3, but not whether it is per round or per item
-        and round. The default is the former; `retirement=0.01` is the latter with ten items, except for rounds in which
-        two retire.
+        and round. The default is per round. With ten items, `retirement=0.01` approximates the probability per item and
+        round, except that two items never retire in the same round.
 
     References:
       Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011, Section 4, Table 1.
@@ -41,7 +41,7 @@ class RetiringArms:
 
     source: ClassVar[str] = "Chapelle & Li, NIPS 2011, items that retire"
     units: ClassVar = {"regret": "reward"}
-    n_arms: int = static(10, "[1, inf)", "K, number of items at a time")
+    n_arms: int = static(10, "[1, inf)", "K, number of items that are available in a round")
     retirement: ArrayLike = param(1e-3, "[0, 1]", "q, probability that an item retires in a round")
     prior_success: ArrayLike = param(4.0, "(0, inf)", "a, parameter of the beta distribution of means")
     prior_failure: ArrayLike = param(4.0, "(0, inf)", "b, parameter of the beta distribution of means")
@@ -52,7 +52,7 @@ class RetiringArms:
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """0 and 1."""
+        """Interval [0, 1] that contains all rewards."""
         return 0.0, 1.0
 
     def init(self, key: jax.Array) -> RetiringState:
@@ -78,11 +78,11 @@ class RetiringArms:
         return following, Reward(reward), RegretOutcome(largest(state.means) - mean)
 
     def _draw(self, key: jax.Array, n: int) -> jax.Array:
-        """Return means `[n]` of new items."""
+        """Draw the means `[n]` of n new items."""
         ones = jnp.ones(n)
         return rng.betas(key, self.prior_success * ones, self.prior_failure * ones)
 
     def admits(self, state: RetiringState, obs: ItemObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)

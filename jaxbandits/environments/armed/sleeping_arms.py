@@ -3,7 +3,7 @@
     arm i is awake with probability q_i, independently;   reward_t ~ Bernoulli(mu_i) for the arm i played
     regret_t = largest mu_k of the arms that are awake - mu_i
 
-Learners receive the awake arms as the mask of the observation.
+The mask of the observation is True for the arms that are awake.
 """
 
 from typing import ClassVar
@@ -26,15 +26,15 @@ from jaxbandits.types import ArmDecision, IndexObs, Reward
 class SleepingArms(Arms):
     """K Bernoulli arms with stochastic availability.
 
-    `UCB1(exploration=8.0)` on this environment is the algorithm AUER of the reference: it plays the awake arm with the
-    largest upper confidence bound.
+    `UCB1(exploration=8.0)` on this environment is the algorithm AUER of the reference, which plays the awake arm with
+    the largest upper confidence bound.
 
     Deviations:
-      * [ours] If no arm would be awake, one arm, drawn uniformly, is.
+      * [ours] If no arm is awake, a uniformly drawn arm is made available.
 
     References:
       Robert Kleinberg, Alexandru Niculescu-Mizil, Yogeshwer Sharma. Regret Bounds for Sleeping Experts and Bandits.
-      Machine Learning 80, 2010: the setting with stochastic rewards, and AUER.
+      Machine Learning 80, 2010. It defines the setting with stochastic rewards, and AUER.
 
     Example:
       >>> SleepingArms.from_means([0.9, 0.8, 0.2], awake=[0.3, 0.5, 1.0]).n_arms
@@ -42,7 +42,7 @@ class SleepingArms(Arms):
     """
 
     source: ClassVar[str] = "Kleinberg, Niculescu-Mizil & Sharma, Machine Learning 2010, stochastic rewards"
-    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: uniform on [0, 1], drawn per trial")
+    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: drawn per trial, uniform on [0, 1]")
     awake: ArrayLike = param(0.5, "[0, 1]", "q, probability that an arm is awake: one number, or [K]")
 
     def __post_init__(self) -> None:
@@ -59,7 +59,7 @@ class SleepingArms(Arms):
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """0 and 1."""
+        """Interval [0, 1] that contains all rewards."""
         return 0.0, 1.0
 
     def observe(self, key: jax.Array, t: jax.Array, state: ArmsState) -> IndexObs:
@@ -83,6 +83,6 @@ class SleepingArms(Arms):
         return jnp.where(rng.bernoulli(key, mean), 1.0, 0.0)
 
     def admits(self, state: ArmsState, obs: IndexObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists and is awake."""
+        """Return True if the index of the arm is in range and the arm is awake."""
         is_arm = super().admits(state, obs, decision)
         return is_arm if obs.mask is None else is_arm & obs.mask[jnp.clip(decision.index, 0, self.n_arms - 1)]

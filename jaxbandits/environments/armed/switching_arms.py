@@ -1,10 +1,10 @@
-"""Bernoulli bandit whose means change at given rounds, the same in all trials.
+"""Bernoulli bandit whose means change at given rounds, which are the same in all trials.
 
-    round t is in phase p, the last one with starts_p <= t;   reward_t ~ Bernoulli(means_{p, i}) for the arm i played
+    round t is in the last phase p with starts_p <= t;   reward_t ~ Bernoulli(means_{p, i}) for the arm i played
     regret_t         = max_k means_{p, k} - means_{p, i}                       against the best arm of every round
     fixed_arm_regret = max_k sum_t means_{p(t), k} - sum_t means_{p(t), i_t}   against the best arm of all rounds
 
-The sums are of means, not of rewards.
+Both regrets are computed from means, not from rewards.
 """
 
 import itertools
@@ -26,44 +26,44 @@ class Phases(NamedTuple):
     """Means and first rounds of all phases; all trials share one copy."""
 
     means: ArrayLike  # [P, K] in [0, 1]
-    starts: ArrayLike  # [P] int32, ascending, the first 0
+    starts: ArrayLike  # [P] int32, first round of each phase, ascending from 0
 
 
 class SwitchingOutcome(NamedTuple):
     """Regret and means of one round."""
 
     regret: jax.Array  # []
-    mean: jax.Array  # []  of the arm played
-    arm_mean: jax.Array  # [K]  of every arm
+    mean: jax.Array  # []  mean of the arm played
+    arm_mean: jax.Array  # [K]  mean of every arm
 
 
 @pytree
 class SwitchingArms:
-    """K Bernoulli arms whose means change together, from phase to phase; an oblivious adversary.
+    """K Bernoulli arms whose means may all change at the start of a phase; this is an oblivious adversary.
 
-    `SwitchingArms.constrained` is the stochastically constrained adversary. For arbitrary reward sequences use a
-    `TableBandit`: `TableBandit.from_rewards(rewards, order="given")`, with its `fixed_arm_regret`.
+    `SwitchingArms.constrained` is the stochastically constrained adversary. For arbitrary reward sequences use
+    `TableBandit.from_rewards(rewards, order="given")`, which also has the metric `fixed_arm_regret`.
 
     References:
       Julian Zimmert, Yevgeny Seldin. Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits.
-      JMLR 22(28), 2021, Section 6: the adversary of `constrained`.
+      JMLR 22(28), 2021. Section 6 defines the adversary of `constrained`.
     """
 
     source: ClassVar[str] = "Bernoulli arms that change at given rounds; the adversary of Zimmert & Seldin, JMLR 2021"
     axes: ClassVar = {"arm_mean": ("arm",)}
     units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "mean", "arm_mean"), "reward")
-    phases: Phases = shared(doc="means and starts (made by from_phases or constrained)")
+    phases: Phases = shared(doc="means and starts (constructed by from_phases or constrained)")
 
     @classmethod
     def from_phases(cls, means: Any, starts: Any) -> "SwitchingArms":
-        """Make an environment from given phases.
+        """Return an environment with given phases.
 
         Args:
-          means: `[P, K]` probabilities of every phase.
+          means: `[P, K]` probabilities of the arms in every phase.
           starts: `[P]` first round of every phase, ascending from 0.
 
         Raises:
-          InputError: for other shapes or values.
+          InputError: if the shapes or values are invalid.
         """
         means, starts = floats("means", means, "(P, K)"), floats("starts", starts, "(P,)")
         if not np.array_equal(starts, starts.astype(np.int32)):
@@ -76,19 +76,20 @@ class SwitchingArms:
     def constrained(
         cls, *, n_arms: int, horizon: int, gap: float = 0.125, growth: float = 1.6, best: int = 0
     ) -> "SwitchingArms":
-        """Make the stochastically constrained adversary: one arm is better than all others by `gap` in every phase.
+        """Return the stochastically constrained adversary: one arm is better than all others by `gap` in every phase.
 
-        Means are 1 and 1 - gap in even phases, gap and 0 in odd ones; phase n has floor(growth^n) rounds.
+        The best arm and the other arms have means 1 and 1 - gap in even phases, and gap and 0 in odd phases. Phase n
+        has floor(growth^n) rounds.
 
         Args:
-          n_arms: K.
-          horizon: number of rounds that the phases cover; the last phase continues beyond.
-          gap: gap of the best arm in every phase.
-          growth: factor by which the phases grow.
+          n_arms: K, number of arms.
+          horizon: number of rounds that the phases cover; the last phase has no end.
+          gap: difference between the mean of the best arm and the other means.
+          growth: factor by which the lengths of the phases grow.
           best: index of the best arm.
 
         Raises:
-          InputError: for numbers outside their ranges.
+          InputError: if a number is outside its range.
         """
         n_arms, horizon = integer("n_arms", n_arms, "[1, 1000000]"), integer("horizon", horizon, "[1, 2147483647]")
         gap, growth = real("gap", gap, "[0, 1]"), real("growth", growth, "(1, inf)")
@@ -120,7 +121,7 @@ class SwitchingArms:
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """0 and 1."""
+        """Interval [0, 1] that contains all rewards."""
         return 0.0, 1.0
 
     def init(self, key: jax.Array) -> None:
@@ -141,10 +142,10 @@ class SwitchingArms:
         return state, Reward(reward), SwitchingOutcome(largest(means) - mean, mean, means)
 
     def admits(self, state: None, obs: IndexObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the regret against the best arm of all rounds."""
+        """Return `fixed_arm_regret`, the regret against the arm with the largest total mean reward."""
         return {"fixed_arm_regret": values["arm_mean"].max(axis=-1) - values["mean"]}

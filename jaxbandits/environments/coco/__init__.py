@@ -1,4 +1,4 @@
-"""Constrained online convex optimisation problems, one per file, imported on first access."""
+"""Constrained online convex optimisation problems, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""Best matrix of a nuclear-norm ball for a sum of squared errors, with or without linear constraints (on the host).
+"""Minimisation of squared errors over matrices in a nuclear-norm ball, with or without linear constraints.
 
-The solver uses NumPy in float64 and one dense SVD per step. It is meant for matrices of a few thousand entries, and is
-called once per run.
+The solver runs on the host after a run; it uses NumPy in float64 and one dense SVD per step. It is suitable for
+matrices with a few thousand entries.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _INNER, _OUTER = 400, 200
 class Problem(NamedTuple):
     """`min 1/2 <weight, (X - target)^2>` over `||X||_* <= radius`."""
 
-    weight: np.ndarray  # [m, n], >= 0: how often an entry was in a batch
+    weight: np.ndarray  # [m, n] >= 0, number of batches that contained the entry
     target: np.ndarray  # [m, n]
     radius: float
 
@@ -26,7 +26,7 @@ class Problem(NamedTuple):
 
 
 class Penalty(NamedTuple):
-    """`||max(0, mu + rho (rows x - bounds))||^2 / (2 rho)`, of an augmented Lagrangian for `rows x <= bounds`."""
+    """The term `||max(0, mu + rho (rows x - bounds))||^2 / (2 rho)` of an augmented Lagrangian."""
 
     rows: np.ndarray  # [k, m n]
     bounds: np.ndarray  # [k]
@@ -43,7 +43,7 @@ class Penalty(NamedTuple):
 
 
 def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
-    """Return a point `[m, n]` whose loss is within `tolerance` (1 + loss at 0) of the minimum, certified by its gap."""
+    """Return a point `[m, n]` whose duality gap certifies a loss within `tolerance` (1 + loss at 0) of the minimum."""
     none = Penalty(np.zeros((0, start.size)), np.zeros(0), np.zeros(0), 1.0)
     return _minimise(problem, none, start, 50 * _INNER, tolerance, 1.0 + problem.loss(0.0 * start))
 
@@ -51,10 +51,10 @@ def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.nda
 def best_feasible(
     problem: Problem, rows: np.ndarray, bounds: np.ndarray, start: np.ndarray, tolerance: float = 1e-4
 ) -> np.ndarray:
-    """Return a nearly best point `[m, n]` under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian.
+    """Minimise the loss approximately under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian method.
 
-    Only rows that some iterate violates are included. Normalised rows are satisfied up to `tolerance` times the norm of
-    the target.
+    The Lagrangian includes only constraints that some iterate violates. The returned point `[m, n]` satisfies the
+    constraints, with rows scaled to norm 1, up to `tolerance` times the norm of the target.
     """
     scale, size = 1.0 + problem.loss(0.0 * start), max(np.linalg.norm(problem.target), 1e-300)
     lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
@@ -68,7 +68,7 @@ def best_feasible(
         most = np.argsort(-excess)[:20]
         new = np.setdiff1d(most[excess[most] > tolerance * size], chosen)
         chosen, mu = np.concatenate([chosen, new]), np.concatenate([mu, np.zeros(len(new))])
-        if worst > 0.5 * before or not rho:  # progress is slow: use a steeper penalty, at first as steep as the loss
+        if worst > 0.5 * before or not rho:  # progress is slow: increase rho, which starts at the curvature of the loss
             rho = max(2.0 * rho, problem.weight.max() / np.linalg.norm(rows[chosen], 2) ** 2)
         before = worst
         penalty = Penalty(rows[chosen], bounds[chosen], mu, rho)
@@ -80,7 +80,7 @@ def best_feasible(
 def _minimise(
     problem: Problem, penalty: Penalty, x: np.ndarray, iterations: int, tolerance: float, scale: float
 ) -> np.ndarray:
-    """Minimise loss + ||max(0, mu + rho (rows x - bounds))||^2 / (2 rho) by FISTA, restarted if it increases."""
+    """Minimise the loss plus the penalty by FISTA, whose momentum is reset when it points uphill."""
     curvature = problem.weight.max() + penalty.curvature()
     if curvature == 0.0:
         return x
@@ -100,7 +100,7 @@ def _minimise(
 def project(x: np.ndarray, radius: float) -> np.ndarray:
     """Return the nearest point `[m, n]` of the nuclear-norm ball.
 
-    Its singular values are projected onto the simplex whose sum is the radius.
+    Outside the ball, the singular values are projected on the simplex of vectors whose sum is the radius.
     """
     left, values, right = np.linalg.svd(x, full_matrices=False)
     if values.sum() <= radius:

@@ -1,12 +1,13 @@
-"""Linear losses under one time-varying linear constraint, with exact comparators on any domain with a linear oracle.
+"""Linear losses and one time-varying linear constraint, with exact comparators on any domain with a linear oracle.
 
     f_t(x) = <c_t, x>,          c_t = c + noise_t
     g_t(x) = s_t <a, x> - b_t,  s_t uniform on 1 +- slope_noise,  b_t uniform on [margin, margin + margin_spread]
 
-c and a are drawn once per trial: c of length `cost` in a uniform direction, a of length `slope` with angle
-`<a, c> = -conflict ||a|| ||c||`, so that descent on the loss leads into the constraint (`half_spaces`). Slope and
-offset change each round, but the direction does not. All constraints so far are therefore equivalent to one half-space,
-`<a, x> <= min_t b_t / s_t`, and the best *feasible* point in hindsight is found exactly from one number in the state.
+c and a are drawn once per trial: c has length `cost` and a uniformly random direction, and a has length `slope` and
+satisfies `<a, c> = -conflict ||a|| ||c||`, so that descent on the loss leads into the constraint (`half_spaces`). The
+scale s_t and the offset b_t change in each round, but the direction a does not. The constraints of all past rounds
+together are therefore equivalent to one half-space, `<a, x> <= min_t b_t / s_t`, and the best *feasible* point in
+hindsight can be computed exactly from one number in the state.
 
 A learner receives losses and constraint values at the points that it queries, with gradients if it declares
 `Constrained` and without them if it declares `ConstrainedValue` (bandit feedback).
@@ -29,17 +30,17 @@ from jaxbandits.types import Constrained, PointDecision, Recommendation
 
 
 class LinearConstraintsState(NamedTuple):
-    """The instance, and sufficient statistics of the comparators."""
+    """Problem instance, and sufficient statistics for the comparators."""
 
     cost: jax.Array  # [d] or [m, n]  c
     normal: jax.Array  # [d]  a
-    noise_sum: jax.Array  # [d]  sum of noise_t, so that sum c_t = rounds c + noise_sum is accurate
-    rounds: jax.Array  # [] int32
+    noise_sum: jax.Array  # [d]  sum of noise_t; sum c_t is computed as rounds c + noise_sum
+    rounds: jax.Array  # [] int32, number of rounds
     bound: jax.Array  # []  min_t b_t / s_t
 
 
 class LinearConstraintsOutcome(NamedTuple):
-    """Loss and constraint of the round at the decision: the basis of regret and violation."""
+    """Values of loss and constraint at the decision of the round, from which regret and violation are computed."""
 
     loss: jax.Array  # []  f_t(x_t)
     violation: jax.Array  # []  max(g_t(x_t), 0); its sum is the cumulative constraint violation
@@ -50,23 +51,24 @@ class LinearConstraintsOutcome(NamedTuple):
 class LinearConstraints:
     """Linear losses and one linear constraint whose slope and offset vary, on vectors or matrices.
 
-    The domain must contain the origin. Every constraint holds at `||x|| <= margin / (slope (1 + slope_noise))`, so that
-    Slater's condition holds and the feasible comparator exists. Noise is bounded, so that `lipschitz` is a true bound.
+    The domain must contain the origin. All constraints hold for `||x|| <= margin / (slope (1 + slope_noise))`, so that
+    Slater's condition holds and a feasible comparator exists. The noise is bounded, so that `lipschitz` is a true
+    bound.
 
     References:
-      The problem class of Wang, Wan & Zhang (AAAI 2025); this instance of it is ours.
+      The problem class is that of Wang, Wan & Zhang (AAAI 2025); the distribution of the instances is ours.
     """
 
     source: ClassVar[str] = "linear losses, one time-varying linear constraint (ours)"
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
-    domain: ConvexSet = param(factory=L2Ball, doc="K, with the origin inside; needs lmo")
+    domain: ConvexSet = param(factory=L2Ball, doc="K, a set that contains the origin; needs lmo")
     cost: ArrayLike = param(1.0, "[0, inf)", "||c||, length of the mean loss vector")
-    cost_noise: ArrayLike = param(1.0, "[0, inf)", "bound on ||noise_t||; its coordinates are uniform")
+    cost_noise: ArrayLike = param(1.0, "[0, inf)", "bound on ||noise_t||, whose coordinates are uniform")
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
-    slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of s_t around 1")
-    conflict: ArrayLike = param(0.8, "[-1, 1]", "-cos of the angle between a and c (d = 1: a is scaled by it instead)")
-    margin: ArrayLike = param(0.2, "(0, inf)", "smallest b_t")
-    margin_spread: ArrayLike = param(0.2, "[0, inf)", "largest b_t - margin, which is uniform")
+    slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of the range of s_t around 1")
+    conflict: ArrayLike = param(0.8, "[-1, 1]", "-cos of the angle between a and c; for d = 1, factor of a")
+    margin: ArrayLike = param(0.2, "(0, inf)", "smallest value of b_t")
+    margin_spread: ArrayLike = param(0.2, "[0, inf)", "length of the range of b_t")
 
     @classmethod
     def example(cls) -> "LinearConstraints":
@@ -74,7 +76,7 @@ class LinearConstraints:
 
     @property
     def lipschitz(self) -> ArrayLike:
-        """Bound on the gradients of all losses and constraints."""
+        """Bound on the norms of the gradients of all losses and constraints."""
         return jnp.maximum(self.cost + self.cost_noise, self.slope * (1.0 + self.slope_noise))
 
     def check(self) -> None:
@@ -122,7 +124,7 @@ class LinearConstraints:
         return state, feedback, outcome
 
     def admits(self, state: LinearConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; True if the domain has no such test."""
+        """Return True if the play lies in the domain, or if the domain has no method `contains`."""
         del state, obs
         return protocol.contains(self.domain, decision.play)
 
@@ -130,8 +132,9 @@ class LinearConstraints:
         """Return the cumulative losses of the best fixed points in hindsight.
 
         Returns:
-          `comparator_loss`: over the domain. `feasible_comparator_loss`: over the points of the domain that satisfy
-          every constraint so far. Both are exact if the domain's linear oracle is.
+          `comparator_loss`, for the best point of the domain, and `feasible_comparator_loss`, for the best point of the
+          domain that satisfies the constraints of all past rounds. Both are exact if the domain's linear oracle is
+          exact.
         """
         del recommendation
         total = state.cost * state.rounds.astype(state.bound.dtype) + state.noise_sum
@@ -139,7 +142,7 @@ class LinearConstraints:
         return {"comparator_loss": best, "feasible_comparator_loss": self._feasible_loss(total, best, state)}
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return `regret` against the best point of the domain, `feasible_regret` against the best feasible one."""
+        """Return `regret` and `feasible_regret`, against the best point of the domain and the best feasible point."""
         return {
             "regret": values["loss"] - values["comparator_loss"],
             "feasible_regret": values["loss"] - values["feasible_comparator_loss"],
@@ -148,8 +151,9 @@ class LinearConstraints:
     def _feasible_loss(self, total: jax.Array, best: jax.Array, state: LinearConstraintsState) -> jax.Array:
         """Return `min_{x in K, <a, x> <= bound} <total, x>`, as the maximum of the concave dual function over mu >= 0.
 
-        `dual(mu) = min_K <total + mu a, x> - mu bound` has slope `<a, lmo(total + mu a)> - bound`, and bisection finds
-        its root. Since the origin has slack `bound`, the maximiser is at most `(0 - best) / bound`.
+        `dual(mu) = min_K <total + mu a, x> - mu bound` has the derivative `<a, lmo(total + mu a)> - bound`, whose root
+        is found by bisection. Since the constraint has slack `bound` at the origin, the maximiser is at most
+        `-best / bound`.
         """
 
         def halve(_: jax.Array, interval: tuple[jax.Array, jax.Array, Any]) -> tuple[jax.Array, jax.Array, Any]:

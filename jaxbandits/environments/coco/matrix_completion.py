@@ -1,13 +1,14 @@
-"""Online matrix completion: every round has a batch of entries of a matrix of ratings and one linear constraint.
+"""Online matrix completion: each round has a batch of entries of a rating matrix and one linear constraint.
 
-    f_t(X) = 1/2 sum_{(i, j) in O_t} (X_ij - M_ij)^2        O_t: the batch of observed entries of round t
+    f_t(X) = 1/2 sum_{(i, j) in O_t} (X_ij - M_ij)^2        O_t: batch of observed entries in round t
     g_t(X) = <P_t, X> - b
-      "figure"   P_t uniform on [-1, 1]^{m x n}, b = 0                     (the paper's)
+      "figure"   P_t uniform on [-1, 1]^{m x n}, b = 0                     (of the paper)
       "budget"   P_t = (1 + U_t / 2) / sqrt(m n), U_t uniform on [-1, 1]^{m x n},
                  b = allowance mean(M) sqrt(m n)
       "none"     g_t = 0
 
-The gradient of the loss is `Entries` of the size of the batch; $P_t$ is drawn from (key, t) and not stored.
+The gradient of the loss is given as `Entries`, one for each entry of the batch. $P_t$ is computed from the key of the
+trial and t, and is not stored.
 """
 
 import math
@@ -42,46 +43,46 @@ class Observed(NamedTuple):
     values: ArrayLike  # [N]
 
     def __len__(self) -> int:
-        """N, the number of observed entries."""
+        """Return N, the number of observed entries."""
         return self.values.shape[0]
 
 
 class MatrixCompletionState(NamedTuple):
-    """State of a trial, which has its own order of the entries and its own constraints."""
+    """State of a trial: its random key, and the order of its entries."""
 
     key: jax.Array  # key of the instance; round t draws from fold_in(key, t)
-    order: jax.Array  # [N] int32  entries, in the order of this pass; [0] if batches are drawn independently
+    order: jax.Array  # [N] int32  entries in the order of this pass; length 0 with order="fresh"
     allowed: jax.Array  # []  b
 
 
 class MatrixCompletionOutcome(NamedTuple):
-    """Loss and constraint of the round at the decision: the basis of regret and violation."""
+    """Values of loss and constraint at the decision of the round, from which regret and violation are computed."""
 
     loss: jax.Array  # []  f_t(X_t)
     violation: jax.Array  # []  max(g_t(X_t), 0); its sum is the cumulative constraint violation
     constraint: jax.Array  # []  g_t(X_t)
-    zero_loss: jax.Array  # []  f_t(0), the loss of the decision 0
+    zero_loss: jax.Array  # []  f_t(0), the loss of the zero matrix
 
 
 @pytree
 class MatrixCompletion:
-    """Ratings in batches and a random linear constraint per round: the experiments of Wang, Wan & Zhang.
+    """Batches of ratings and a random linear constraint per round, as in the experiments of Wang, Wan & Zhang.
 
-    Decisions are matrices `[m, n]`; `from_ratings` accepts the results of the loaders of MovieLens and FilmTrust, and
-    `low_rank_ratings` generates synthetic ratings of any shape. All draws follow from the trial's key: the order of the
-    entries and the constraints are the same for all learners.
+    Decisions are matrices `[m, n]`. `from_ratings` accepts the results of the loaders of MovieLens and FilmTrust, and
+    `low_rank_ratings` generates synthetic ratings of any shape. All draws are determined by the trial's key, so that
+    the order of the entries and the constraints are the same for all learners. With the order "shuffled", each pass is
+    a new random permutation of the entries, cut into batches; an incomplete last batch is omitted. With "fresh", each
+    round draws a new batch without replacement.
 
-    Orders: "shuffled" (each pass is a new random permutation, cut into batches; an incomplete last batch is omitted)
-      and "fresh" (a new draw in each round, without replacement within the round).
-
-    The constraints of "figure" cannot be learned: $P_t$ is symmetric and independent of $X_t$, so that $E g_t^+(X_t)$
-    is $||X_t|| / sqrt(6 pi)$ in high dimension and only a smaller $X_t$ helps. The mean of the constraints of "budget"
-    (ours) can be learned: the sum of the entries may not exceed a share of the sum if all had the mean rating.
+    The constraints of "figure" cannot be learned: the distribution of $P_t$ is symmetric and independent of $X_t$, so
+    that in high dimension $E g_t^+(X_t)$ is $||X_t|| / sqrt(6 pi)$, which only a smaller norm of $X_t$ reduces. The
+    constraints of "budget" (ours) can be learned, because they have a nonzero mean: on average, the sum of the entries
+    must be at most `allowance` times the sum of a matrix whose entries all equal the mean rating.
 
     Deviations:
-      * The paper states neither the number of entries per round nor their order: its sum runs over all observed
-        entries, and its text samples one. Here a round has `batch` entries. [ours]
-      * $P_t$ has entries of 16 random bits: multiples of 2^-15 between -1 and 1, symmetric around 0. [ours]
+      * The paper states neither the number of entries per round nor their order: its loss is a sum over all observed
+        entries, whereas according to its text one entry is sampled. Here a round has `batch` entries. [ours]
+      * The entries of $P_t$ have 16 random bits: they are odd multiples of 2^-16 between -1 and 1. [ours]
       * "budget" is not in the paper. [ours]
 
     References:
@@ -91,18 +92,18 @@ class MatrixCompletion:
 
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Section 5: MovieLens and FilmTrust, or a stand-in"
     axes: ClassVar = {"instance": ("word",)}
-    dim: tuple[int, int] = static(range="[1, inf)", doc="(m, n), users and items: the shape of decisions")
-    observed: Observed = shared(doc="the known entries (made by from_ratings)")
+    dim: tuple[int, int] = static(range="[1, inf)", doc="(m, n), number of users and of items: the shape of decisions")
+    observed: Observed = shared(doc="observed entries (constructed by from_ratings)")
     batch: int = static(100, "[1, inf)", "number of entries in a round")
     constraint: str = static("figure", doc='"figure", "budget" or "none"')
-    order: str = static("shuffled", doc='"shuffled" passes over the entries, or batches drawn "fresh"')
-    radius: ArrayLike = param(1e4, "(0, inf)", "tau: decisions are compared with matrices of at most this trace norm")
-    comparator: str = static("none", doc='best fixed points in hindsight: "none", "domain", or "feasible" (both)')
-    allowance: ArrayLike = param(0.2, "(0, inf)", 'b / (mean(M) sqrt(m n)) of "budget"')
+    order: str = static("shuffled", doc='"shuffled" (passes over the entries) or "fresh" (independent batches)')
+    radius: ArrayLike = param(1e4, "(0, inf)", "tau, trace-norm bound of the comparator matrices")
+    comparator: str = static("none", doc='comparators in hindsight: "none", "domain", or "feasible" (both)')
+    allowance: ArrayLike = param(0.2, "(0, inf)", 'b / (mean(M) sqrt(m n)), for "budget"')
 
     @classmethod
     def from_ratings(cls, ratings: Ratings, **settings: FieldValue) -> "MatrixCompletion":
-        """Return the problem of a set of ratings; `settings` are the other fields.
+        """Return the problem for a set of ratings; `settings` are values of other fields.
 
         Raises:
           InputError: if `ratings` is not `Ratings`.
@@ -118,8 +119,8 @@ class MatrixCompletion:
     ) -> "MatrixCompletion":
         """Return a small synthetic problem: 40 % of the entries of a 20 x 26 matrix of rank 3, ten drawn per round.
 
-        tau is 2.27 times the Frobenius norm of a matrix that is filled with such ratings, the ratio of tau = 10^4 for
-        MovieLens.
+        tau is 2.27 times the Frobenius norm of a full matrix of such ratings; for MovieLens, tau = 10^4 has the same
+        ratio.
         """
         ratings = low_rank_ratings(shape, n_ratings)
         radius = 2.27 * math.sqrt(np.mean(ratings.ratings**2) * math.prod(shape))
@@ -160,12 +161,12 @@ class MatrixCompletion:
 
     @property
     def rounds_of_a_pass(self) -> int:
-        """Return the number of full batches of the observed entries."""
+        """Number of full batches in a pass over the observed entries."""
         return len(self.observed) // self.batch
 
     @property
     def lipschitz(self) -> ArrayLike:
-        """G, a bound on the gradients of losses and constraints on the ball of `radius`."""
+        """G, a bound on the norms of the gradients of losses and constraints on the ball of `radius`."""
         return np.maximum(self.radius + self._largest * math.sqrt(self.batch), self.constraint_lipschitz)
 
     @property
@@ -175,12 +176,12 @@ class MatrixCompletion:
 
     @property
     def mean_zero_loss(self) -> jax.Array:
-        """Return the mean loss `[]` of the decision 0 per round."""
+        """Mean loss `[]` per round of the zero matrix."""
         return 0.5 * self.batch * jnp.mean(jnp.square(self.observed.values))
 
     @property
     def full_violation(self) -> jax.Array:
-        """Return the approximate violation `[]` per round of a matrix full of ratings like the observed ones."""
+        """Approximate violation `[]` per round of a full matrix with entries like the observed ratings."""
         root, ratings = math.sqrt(math.prod(self.dim)), jnp.asarray(self.observed.values)
         if self.constraint == "figure":
             return root * jnp.sqrt(jnp.mean(jnp.square(ratings)) / (6.0 * math.pi))
@@ -193,7 +194,7 @@ class MatrixCompletion:
 
     @property
     def constraint_lipschitz(self) -> float:
-        """Bound on the gradients of constraints; `lipschitz / constraint_lipschitz` is the factor that makes it G."""
+        """Bound on the norms of the gradients of the constraints."""
         return {"figure": math.sqrt(math.prod(self.dim)), "budget": 1.5, "none": 0.0}[self.constraint]
 
     def init(self, key: jax.Array) -> MatrixCompletionState:
@@ -244,7 +245,7 @@ class MatrixCompletion:
         return () if self.comparator == "none" else ("instance",)
 
     def at_record(self, state: MatrixCompletionState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return the key of the trial as 16-bit words, from which `in_hindsight` draws the rounds again."""
+        """Return the key of the trial as 16-bit words, from which `in_hindsight` recomputes the rounds."""
         del recommendation
         if self.comparator == "none":
             return {}
@@ -252,12 +253,13 @@ class MatrixCompletion:
         return {"instance": jnp.concatenate([words & 0xFFFF, words >> 16])}
 
     def in_hindsight(self, recorded: dict[str, np.ndarray], record_points: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the cumulative loss of the best fixed points in hindsight, for matrices of a few thousand entries.
+        """Return the cumulative losses of the best fixed points in hindsight, for matrices of a few thousand entries.
 
         Returns:
-          `comparator_loss`: over the trace-norm ball of `radius`, within 1e-6 of the loss of 0. With "feasible" also
-          `feasible_comparator_loss`: over its points that satisfy every constraint so far, and its
-            `feasible_comparator_excess`, the largest violation of a constraint by the solution.
+          `comparator_loss`, the smallest loss in the trace-norm ball of `radius`, up to 1e-6 times the loss of the zero
+          matrix. With "feasible" also `feasible_comparator_loss`, the smallest loss of a point of the ball that
+          satisfies the constraints of all past rounds, and `feasible_comparator_excess`, the largest violation of a
+          constraint by the computed point.
         """
         if self.comparator == "none":
             return {}
@@ -268,7 +270,7 @@ class MatrixCompletion:
         ):
             raise InputError(
                 f'MatrixCompletion: with "figure" few points other than 0 satisfy {record_points[-1]} constraints on '
-                f'{math.prod(self.dim)} entries: comparator="feasible" needs a horizon of at most half as many'
+                f'{math.prod(self.dim)} entries: comparator="feasible" needs a horizon of at most half the entries'
             )
         cells, normals, bound = self._rounds(recorded["instance"][0], int(record_points[-1]))
         target = np.zeros(self.dim)
@@ -287,12 +289,12 @@ class MatrixCompletion:
         return {name: np.asarray(losses) for name, losses in found.items() if losses}
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return `regret` against the best point of the ball, `feasible_regret` against the best feasible one."""
+        """Return `regret` and `feasible_regret`, against the best point of the ball and the best feasible point."""
         pairs = {"regret": "comparator_loss", "feasible_regret": "feasible_comparator_loss"}
         return {name: values["loss"] - values[other] for name, other in pairs.items() if other in values}
 
     def _rounds(self, instance: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the cells `[T, B]` of the batches, and the normals `[T, m n]` and the bound of the constraints."""
+        """Return the flat indices `[T, B]` of the batches, and normals `[T, m n]` and bound of the constraints."""
         low, high = np.asarray(instance, np.uint32).reshape(2, -1)
         key = jax.random.wrap_key_data(jnp.asarray(low | high << 16))
         state = self.init(key)
@@ -306,9 +308,9 @@ class MatrixCompletion:
         return np.asarray(cells), np.asarray(normals, float), float(state.allowed)
 
     def _batch(self, key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, Observed]:
-        """Return the order of the pass and its next entries, or a fresh draw of entries.
+        """Return the order of the current pass, and the entries of the next batch.
 
-        The draw uses blocks 0 to B - 1 of the key, and for a new order also N blocks after those of `_normal`.
+        Fresh batches use blocks 0, ..., B - 1 of the key; a new order uses the N blocks after those of `_normal`.
         """
         n, size = len(self.observed), self.batch
         if self.order == "fresh":
@@ -325,14 +327,14 @@ class MatrixCompletion:
 
     @property
     def _panel_rows(self) -> int:
-        """Number of rows of `_normal` per panel: a block of the generator serves four rows."""
+        """Number of rows of each of the four panels of `_normal`, since a block of the generator gives four entries."""
         return -(-self.dim[0] // 4)
 
     def _normal(self, key: jax.Array) -> jax.Array:
-        """Return the gradient `[m, n]` P_t of the constraint; blocks B, B + 1, ... of the key.
+        """Return the gradient P_t `[m, n]` of the constraint, from blocks B, B + 1, ... of the key.
 
-        A block has 64 bits, four entries of 16: those of rows i, i + h, i + 2h and i + 3h for h = m / 4, so that bits
-        become entries in one pass over the matrix.
+        A block of 64 bits gives four entries of 16 bits each, in the rows i, i + h, i + 2h and i + 3h for h = m / 4
+        (rounded up), so that all bits are converted in one pass over the matrix.
         """
         m, n = self.dim
         if self.constraint == "none":
@@ -349,21 +351,21 @@ class MatrixCompletion:
 
 
 def _sorting(first: jax.Array, second: jax.Array) -> jax.Array:
-    """Return the order `[N]` that sorts N words of 64 bits: a uniformly random one, up to ties (1e-9 at N = 10^5)."""
+    """Return the order `[N]` that sorts N random words of 64 bits; it is uniformly random, up to ties."""
     return lax.sort((first, second, jnp.arange(len(first), dtype=jnp.int32)), num_keys=2)[2]
 
 
 def _distinct(n: int, uniforms: jax.Array) -> jax.Array:
-    """Turn `[B]` uniforms into B different numbers below n: the first swaps of a Fisher-Yates shuffle.
+    """Convert uniform variates `[B]` to B different numbers below n, by the first B swaps of a Fisher-Yates shuffle.
 
-    Only the swapped places of the list are stored. Step k swaps the places k and c_k >= k. The entry at a place comes
-    from the last swap with that place, or is the number of the place.
+    Step k swaps the entries at the positions k and c_k >= k of the list 0, ..., n - 1. The list is not stored: the
+    entry at a position is the one that the last swap moved there, or the number of the position.
     """
     steps = jnp.arange(len(uniforms), dtype=jnp.int32)
     places = steps + jnp.floor(uniforms * (n - steps).astype(uniforms.dtype)).astype(jnp.int32)
 
     def swap(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        drawn, brought = carry  # [B]  the number that each step drew, and the one that it left at place c_k
+        drawn, brought = carry  # [B]  number that each step drew, and number that it moved to position c_k
 
         def content(place: jax.Array) -> jax.Array:
             last = jnp.max(jnp.where((places == place) & (steps < k), steps, -1))

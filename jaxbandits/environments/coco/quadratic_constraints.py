@@ -1,12 +1,13 @@
-"""Strongly convex losses under one time-varying linear constraint, with exact comparators.
+"""Strongly convex losses and one time-varying linear constraint, with exact comparators.
 
     f_t(x) = alpha / 2 ||x - theta_t||^2,   theta_t = theta + noise_t
     g_t(x) = s_t <a, x> - b_t               (`half_spaces`)
 
-theta and a are drawn once per trial: theta of length `center` in a uniform direction, a of length `slope` with angle
-`<a, theta> = conflict ||a|| ||theta||`. The sum of the losses is a quadratic around the mean of the $theta_t$, and all
-constraints so far are equivalent to one half-space. The best feasible point in hindsight is therefore the point nearest
-to the mean in the intersection of K and this half-space; it follows from one vector and one number in the state.
+theta and a are drawn once per trial: theta has length `center` and a uniformly random direction, and a has length
+`slope` and satisfies `<a, theta> = conflict ||a|| ||theta||`. The sum of the losses is a quadratic around the mean of
+the $theta_t$, and the constraints of all past rounds together are equivalent to one half-space. The best feasible point
+in hindsight is therefore the projection of the mean on the intersection of K and this half-space; it is computed from
+one vector and one number in the state.
 """
 
 from typing import ClassVar, NamedTuple
@@ -27,7 +28,7 @@ from jaxbandits.types import Constrained, PointDecision, Recommendation
 
 
 class QuadraticConstraintsState(NamedTuple):
-    """The instance, and sufficient statistics of the comparators."""
+    """Problem instance, and sufficient statistics for the comparators."""
 
     target: jax.Array  # [d] or [m, n]  theta
     normal: jax.Array  # [d]  a
@@ -37,7 +38,7 @@ class QuadraticConstraintsState(NamedTuple):
 
 
 class QuadraticConstraintsOutcome(NamedTuple):
-    """Loss and constraint of the round at the decision, and the loss at the origin."""
+    """Values of loss and constraint at the decision of the round, and the loss at the origin."""
 
     loss: jax.Array  # []  f_t(x_t)
     violation: jax.Array  # []  max(g_t(x_t), 0); its sum is the cumulative constraint violation
@@ -49,26 +50,28 @@ class QuadraticConstraintsOutcome(NamedTuple):
 class QuadraticConstraints:
     """Squared distances to noisy targets, and one linear constraint whose slope and offset vary.
 
-    The domain must contain the origin. Every constraint holds at `||x|| <= margin / (slope (1 + slope_noise))`. Noise
-    is bounded, so that `lipschitz` and `value_bound` are true bounds. Feedback is as in `LinearConstraints`.
+    The domain must contain the origin. All constraints hold for `||x|| <= margin / (slope (1 + slope_noise))`. The
+    noise is bounded, so that `lipschitz` and `value_bound` are true bounds. The feedback is that of
+    `LinearConstraints`.
 
     References:
-      The problem class of Wang, Wan & Zhang (AAAI 2025), strongly convex case; this instance of it is ours.
+      The problem class is that of Wang, Wan & Zhang (AAAI 2025) with strongly convex losses; the distribution of the
+      instances is ours.
     """
 
     source: ClassVar[str] = "quadratic losses, one time-varying linear constraint (ours)"
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
     domain: ConvexSet = param(
-        factory=L2Ball, doc="K, with the origin inside; needs project; outer_radius for the bounds"
+        factory=L2Ball, doc="K, a set that contains the origin; needs project, and outer_radius for the bounds"
     )
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha, modulus of strong convexity of the losses")
     center: ArrayLike = param(0.8, "[0, inf)", "||theta||, distance of the mean target from the origin")
-    target_noise: ArrayLike = param(0.3, "[0, inf)", "bound on ||noise_t||; its coordinates are uniform")
+    target_noise: ArrayLike = param(0.3, "[0, inf)", "bound on ||noise_t||, whose coordinates are uniform")
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
-    slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of s_t around 1")
-    conflict: ArrayLike = param(0.8, "[-1, 1]", "cosine of the angle between a and theta (d = 1: a is scaled by it)")
-    margin: ArrayLike = param(0.2, "(0, inf)", "smallest b_t")
-    margin_spread: ArrayLike = param(0.2, "[0, inf)", "largest b_t - margin, which is uniform")
+    slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of the range of s_t around 1")
+    conflict: ArrayLike = param(0.8, "[-1, 1]", "cosine of the angle between a and theta; for d = 1, factor of a")
+    margin: ArrayLike = param(0.2, "(0, inf)", "smallest value of b_t")
+    margin_spread: ArrayLike = param(0.2, "[0, inf)", "length of the range of b_t")
 
     @classmethod
     def example(cls) -> "QuadraticConstraints":
@@ -76,7 +79,7 @@ class QuadraticConstraints:
 
     @property
     def lipschitz(self) -> ArrayLike:
-        """Bound on the gradients of all losses and constraints on the domain."""
+        """Bound on the norms of the gradients of all losses and constraints on the domain."""
         return jnp.maximum(self.curvature * self._reach, self.slope * (1.0 + self.slope_noise))
 
     @property
@@ -137,16 +140,16 @@ class QuadraticConstraints:
         return state, feedback, outcome
 
     def admits(self, state: QuadraticConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; True if the domain has no such test."""
+        """Return True if the play lies in the domain, or if the domain has no method `contains`."""
         del state, obs
         return protocol.contains(self.domain, decision.play)
 
     def at_record(self, state: QuadraticConstraintsState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return the cumulative losses of the best fixed points in hindsight minus those of the origin.
+        """Return the cumulative losses of the best fixed points in hindsight, minus the cumulative loss of the origin.
 
         Returns:
-          `comparator_excess`: of the best point of the domain. `feasible_comparator_excess`: of the best point that
-          satisfies every constraint so far. Both are exact if the domain's projection is.
+          `comparator_excess`, for the best point of the domain, and `feasible_comparator_excess`, for the best point
+          that satisfies the constraints of all past rounds. Both are exact if the domain's projection is exact.
         """
         del recommendation
         rounds = state.rounds.astype(state.bound.dtype)
@@ -158,7 +161,7 @@ class QuadraticConstraints:
         }
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return losses of the comparators, `regret` against the best point, `feasible_regret` against the feasible."""
+        """Return the losses of both comparators, and the regrets against them."""
         comparator = values["origin_loss"] + values["comparator_excess"]
         feasible = values["origin_loss"] + values["feasible_comparator_excess"]
         return {
@@ -171,9 +174,9 @@ class QuadraticConstraints:
     def _feasible_excess(self, mean: jax.Array, state: QuadraticConstraintsState) -> jax.Array:
         """Compute `min ||x||^2 / 2 - <x, mean>` over K and the half-space, as the maximum of the dual over mu >= 0.
 
-        `dual(mu)` is attained at `P_K(mean - mu a)` and has slope `<a, P_K(mean - mu a)> - bound`, whose root bisection
-        finds. The dual is at least `-||mean||^2 / 2`, and the origin has slack `bound`, so that the maximiser is at
-        most `||mean||^2 / (2 bound)`.
+        The minimum in `dual(mu)` is attained at `P_K(mean - mu a)`, so that the derivative of the dual is
+        `<a, P_K(mean - mu a)> - bound`, whose root is found by bisection. The dual is at least `-||mean||^2 / 2`, and
+        the constraint has slack `bound` at the origin, so that the maximiser is at most `||mean||^2 / (2 bound)`.
         """
 
         def at(mu: jax.Array) -> jax.Array:
@@ -189,13 +192,13 @@ class QuadraticConstraints:
             return jnp.where(infeasible, mu, low), jnp.where(infeasible, high, mu)
 
         begin = (jnp.zeros_like(state.bound), 0.5 * jnp.vdot(mean, mean) / state.bound)
-        # Low stays 0 if the constraint is inactive.
+        # `low` stays 0 if the constraint is inactive.
         low, _ = fori_loop(0, jnp.finfo(state.bound.dtype).nmant + 4, halve, begin)
         return _excess(at(low), mean) + low * slope(low)
 
     @property
     def _reach(self) -> ArrayLike:
-        """Return the largest distance of a point of K from a target."""
+        """Upper bound on the distance between a point of K and a target."""
         return self.domain.outer_radius(self._shape) + self.center + self.target_noise
 
     @property

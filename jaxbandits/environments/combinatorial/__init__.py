@@ -1,4 +1,4 @@
-"""Bandits that choose several items per round, one per file; imported on first access."""
+"""Bandits that choose several items per round, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,10 +1,10 @@
 """Cascade model of clicks: a user reads a list from the top and clicks on the first attractive item.
 
-    item e attracts with probability w_e, independently;   the first attractive item of the list A is clicked
+    item e is attractive with probability w_e, independently;   the first attractive item of the list A is clicked
     f(A)     = 1 - prod_{e in A} (1 - w_e),   the probability of a click
     regret_t = f(A*) - f(A_t)
 
-A round reveals the items up to the click, or the whole list if there is no click.
+The learner observes whether the items up to the click are attractive, or all items of the list if there is no click.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -23,7 +23,7 @@ from jaxbandits.types import IndexObs, SetDecision, SetFeedback
 
 
 class ClicksState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     attraction: jax.Array  # [L]  w_e
     best: jax.Array  # []  f(A*)
@@ -32,8 +32,8 @@ class ClicksState(NamedTuple):
 class ClicksOutcome(NamedTuple):
     """Regret and click of one list."""
 
-    regret: jax.Array  # []  from probabilities, without noise
-    clicks: jax.Array  # []  0 or 1
+    regret: jax.Array  # []  computed from probabilities
+    clicks: jax.Array  # []  number of clicks, 0 or 1
 
 
 @pytree
@@ -42,7 +42,7 @@ class CascadingClicks:
 
     References:
       Branislav Kveton, Csaba Szepesvari, Zheng Wen, Azin Ashkan. Cascading Bandits: Learning to Rank in the Cascade
-      Model. ICML 2015, arXiv:1502.02763, Sections 2 and 5: the model, and the instances of `with_gap`.
+      Model. ICML 2015, arXiv:1502.02763. Section 2 defines the model, Section 5 the instances of `with_gap`.
 
     Example:
       >>> CascadingClicks.with_gap(n_items=16, list_size=4, gap=0.15).n_items
@@ -53,22 +53,22 @@ class CascadingClicks:
     decision_type: ClassVar[type] = SetDecision
     units: ClassVar = {"regret": "clicks", "clicks": "clicks"}
     n_items: int = static(range="[1, inf)", doc="L, number of items")
-    list_size: int = static(range="[1, inf)", doc="m, number of places in a list")
-    attraction: ArrayLike | None = param(None, "[0, 1]", "[L] w, ordered at random per trial; None: drawn per trial")
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "a: drawn attractions have the law Beta(a, b)")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "b, see prior_success")
+    list_size: int = static(range="[1, inf)", doc="m, number of positions in a list")
+    attraction: ArrayLike | None = param(None, "[0, 1]", "[L] w, permuted at random per trial; None: drawn per trial")
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "a; attractions are drawn from Beta(a, b)")
+    prior_failure: ArrayLike = param(1.0, "(0, inf)", "b; attractions are drawn from Beta(a, b)")
 
     def __post_init__(self) -> None:
-        """Convert a list of attractions, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of attractions, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.attraction, (list, tuple)) and ranges.is_real(self.attraction):
             object.__setattr__(self, "attraction", np.asarray(self.attraction))
 
     @classmethod
     def from_attraction(cls, attraction: Any, list_size: int) -> "CascadingClicks":
-        """Make an environment with given probabilities `[L]`; each trial permutes the items at random.
+        """Return an environment with given probabilities `[L]`; each trial permutes the items at random.
 
         Raises:
-          InputError: for numbers outside [0, 1], or for a list longer than the number of items.
+          InputError: if a probability is outside [0, 1], or if the list is longer than the number of items.
         """
         attraction = floats("attraction", attraction, "(L,)")
         made = cls(n_items=len(attraction), list_size=list_size, attraction=attraction)
@@ -77,16 +77,16 @@ class CascadingClicks:
 
     @classmethod
     def with_gap(cls, *, n_items: int, list_size: int, attraction: float = 0.2, gap: float = 0.15) -> "CascadingClicks":
-        """Make the instance B_LB(L, m, p, D) of the paper: m items attract with probability p, the others with p - D.
+        """Return the instance B_LB(L, m, p, D) of the paper, with attraction p for m items and p - D for the others.
 
         Args:
-          n_items: L.
-          list_size: m, at most L.
-          attraction: p.
-          gap: D, at most p.
+          n_items: L, number of items.
+          list_size: m, number of positions in a list, at most L.
+          attraction: p, largest attraction.
+          gap: D, difference between the two attractions, at most p.
 
         Raises:
-          InputError: for numbers outside their ranges.
+          InputError: if a number is outside its range.
         """
         n_items = integer("n_items", n_items, "[1, 1000000]")
         list_size = integer("list_size", list_size, f"[1, {n_items}]")
@@ -100,7 +100,7 @@ class CascadingClicks:
         return cls(n_items=6, list_size=3)
 
     def check(self) -> None:
-        """Raise InputError if the list is longer than the number of items, or the number of attractions is wrong."""
+        """Raise InputError if the list is longer than the number of items, or if the number of attractions is not L."""
         if self.list_size > self.n_items:
             raise InputError(f"CascadingClicks.list_size must be at most n_items={self.n_items}, got {self.list_size}")
         if self.attraction is not None and np.shape(self.attraction)[-1:] != (self.n_items,):
@@ -128,7 +128,7 @@ class CascadingClicks:
         check_size(decision, self.list_size)
         items = decision.items
         attraction = jnp.where(items >= 0, state.attraction[jnp.maximum(items, 0)], 0.0)
-        # P(a click on one of the first k places): one uniform number replaces m coins of which the first 1 counts.
+        # P(click on one of the first k positions). Inverting it at one uniform variate replaces m Bernoulli draws.
         unread = jnp.cumprod(1.0 - attraction)
         clicked = jnp.cumsum(attraction * jnp.concatenate([jnp.ones(1), unread[:-1]]))
         u = rng.uniform(key)
@@ -141,6 +141,6 @@ class CascadingClicks:
         return state, feedback, outcome
 
     def admits(self, state: ClicksState, obs: IndexObs, decision: SetDecision) -> jax.Array:
-        """Return whether the items are different and exist."""
+        """Return True if the items are different and in range."""
         del state
         return are_admissible(decision.items, self.n_items, obs.mask)

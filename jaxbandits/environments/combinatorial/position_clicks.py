@@ -1,10 +1,10 @@
 """Position-based model of clicks: an item is clicked if the user examines its position and finds it attractive.
 
-    position k is examined with probability kappa_k, item e attracts with probability w_e, all independently
+    position k is examined with probability kappa_k, item e is attractive with probability w_e, all independently
     f(A)     = sum_k kappa_k w_{A_k},   the expected number of clicks on the list A
     regret_t = f(A*) - f(A_t)
 
-A round reveals the clicks. Why an item was not clicked, unexamined or unattractive, remains hidden.
+The learner observes the clicks, but not whether an item without a click was examined.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -23,7 +23,7 @@ from jaxbandits.types import IndexObs, PositionFeedback, SetDecision
 
 
 class PositionState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     attraction: jax.Array  # [L]  w_e
     best: jax.Array  # []  f(A*)
@@ -32,17 +32,17 @@ class PositionState(NamedTuple):
 class PositionOutcome(NamedTuple):
     """Regret and clicks of one list."""
 
-    regret: jax.Array  # []  from probabilities, without noise
-    clicks: jax.Array  # []  from 0 to m
+    regret: jax.Array  # []  computed from probabilities
+    clicks: jax.Array  # []  number of clicks, from 0 to m
 
 
 @pytree
 class PositionClicks:
-    """Lists of m out of L items in the position-based model, with a random order of the items per trial.
+    """Lists of m out of L items in the position-based model; each trial permutes the items at random.
 
     References:
       Paul Lagree, Claire Vernade, Olivier Cappe. Multiple-Play Bandits in the Position-Based Model. NIPS 2016,
-      arXiv:1606.02448: the model as a bandit.
+      arXiv:1606.02448. It defines the bandit problem.
 
     Example:
       >>> PositionClicks.from_probabilities([0.5, 0.4, 0.1], examination=[0.9, 0.3]).list_size
@@ -54,9 +54,9 @@ class PositionClicks:
     units: ClassVar = {"regret": "clicks", "clicks": "clicks"}
     n_items: int = static(range="[1, inf)", doc="L, number of items")
     list_size: int = static(range="[1, inf)", doc="m, number of positions")
-    examination: ArrayLike = param(range="[0, 1]", doc="[m] kappa, from the first position to the last")
+    examination: ArrayLike = param(range="[0, 1]", doc="[m] kappa, examination probabilities of the positions")
     attraction: ArrayLike | None = param(
-        None, "[0, 1]", "[L] w, ordered at random per trial; None: uniform on [0, 1], drawn per trial"
+        None, "[0, 1]", "[L] w, permuted at random per trial; None: drawn per trial, uniform on [0, 1]"
     )
 
     def __post_init__(self) -> None:
@@ -68,10 +68,10 @@ class PositionClicks:
 
     @classmethod
     def from_probabilities(cls, attraction: Any, examination: Any) -> "PositionClicks":
-        """Make an environment with attractions `[L]` and examinations `[m]`; each trial permutes the items at random.
+        """Return an environment with attractions `[L]` and examinations `[m]`; each trial permutes the items at random.
 
         Raises:
-          InputError: for numbers outside [0, 1], or for more positions than items.
+          InputError: if a probability is outside [0, 1], or if there are more positions than items.
         """
         attraction, examination = floats("attraction", attraction, "(L,)"), floats("examination", examination, "(m,)")
         made = cls(n_items=len(attraction), list_size=len(examination), examination=examination, attraction=attraction)
@@ -83,7 +83,7 @@ class PositionClicks:
         return cls(n_items=6, list_size=3, examination=np.array([0.9, 0.6, 0.3]))
 
     def check(self) -> None:
-        """Raise InputError for more positions than items, or for arrays of other sizes."""
+        """Raise InputError if there are more positions than items, or if an array has the wrong size."""
         if self.list_size > self.n_items:
             raise InputError(f"PositionClicks.list_size must be at most n_items={self.n_items}, got {self.list_size}")
         for name, value, size in (
@@ -111,12 +111,12 @@ class PositionClicks:
         check_size(decision, self.list_size)
         items = decision.items
         attraction = jnp.where(items >= 0, state.attraction[jnp.maximum(items, 0)], 0.0)
-        means = jnp.asarray(self.examination, attraction.dtype) * attraction  # one coin in place of two
+        means = jnp.asarray(self.examination, attraction.dtype) * attraction  # one Bernoulli draw replaces two
         clicked = jnp.where(rng.uniforms(key, self.list_size) < means, 1.0, 0.0)
         clicks = jnp.sum(clicked)
         return state, PositionFeedback(clicked, clicks), PositionOutcome(state.best - jnp.sum(means), clicks)
 
     def admits(self, state: PositionState, obs: IndexObs, decision: SetDecision) -> jax.Array:
-        """Return whether the items are different and exist."""
+        """Return True if the items are different and in range."""
         del state
         return are_admissible(decision.items, self.n_items, obs.mask)

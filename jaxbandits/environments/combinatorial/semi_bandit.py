@@ -1,7 +1,7 @@
-"""Semi-bandit: the learner chooses a feasible set of items and observes the reward of each of them, or only their sum.
+"""Semi-bandit: the learner chooses a feasible set of items and observes the reward of each item, or only the sum.
 
 reward_e ~ Bernoulli(mu_e), independently;   f(A) = sum_{e in A} mu_e
-regret_t = f(A*) - f(A_t),   A* the best set of the oracle
+regret_t = f(A*) - f(A_t),   A* the feasible set with the largest f
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -21,27 +21,27 @@ from jaxbandits.types import IndexObs, SetDecision, SetFeedback
 
 
 class SemiState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     means: jax.Array  # [L]
     best: jax.Array  # []  f(A*)
 
 
 class SemiOutcome(NamedTuple):
-    """Regret and reward of one set."""
+    """Regret of one set."""
 
-    regret: jax.Array  # []  in means
+    regret: jax.Array  # []  computed from means
 
 
 @pytree
 class SemiBandit:
-    """L Bernoulli items, of which a feasible set is chosen.
+    """L Bernoulli items, from which the learner chooses a feasible set in each round.
 
-    A learner whose feedback is `SetReward` observes the sum of the rewards only (full-bandit feedback).
+    A learner whose feedback is `SetReward` observes only the sum of the rewards (full-bandit feedback).
 
     References:
       Branislav Kveton, Zheng Wen, Azin Ashkan, Csaba Szepesvari. Tight Regret Bounds for Stochastic Combinatorial
-      Semi-Bandits. AISTATS 2015, arXiv:1410.0949: the setting.
+      Semi-Bandits. AISTATS 2015, arXiv:1410.0949. It defines the setting.
 
     Example:
       >>> SemiBandit.from_means([0.9, 0.5, 0.4, 0.1], TopM(size=2)).n_items
@@ -52,20 +52,20 @@ class SemiBandit:
     decision_type: ClassVar[type] = SetDecision
     units: ClassVar = {"regret": "reward"}
     n_items: int = static(range="[1, inf)", doc="L, number of items")
-    oracle: Any = param(doc="of the sets that may be chosen: one of jaxbandits.oracles")
-    means: ArrayLike | None = param(None, "[0, 1]", "[L] probabilities; None: uniform on [0, 1], drawn per trial")
+    oracle: Any = param(doc="oracle that defines the feasible sets (jaxbandits.oracles)")
+    means: ArrayLike | None = param(None, "[0, 1]", "[L] probabilities; None: drawn per trial, uniform on [0, 1]")
 
     def __post_init__(self) -> None:
-        """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
     @classmethod
     def from_means(cls, means: Any, oracle: Any) -> "SemiBandit":
-        """Make an environment with given probabilities `[L]`.
+        """Return an environment with given probabilities `[L]`.
 
         Raises:
-          InputError: for numbers outside [0, 1], or for an oracle for a different number of items.
+          InputError: if a probability is outside [0, 1], or if the oracle is for a different number of items.
         """
         means = floats("means", means, "(L,)")
         made = cls(n_items=len(means), oracle=oracle, means=means)
@@ -77,7 +77,7 @@ class SemiBandit:
         return cls(n_items=6, oracle=TopM(size=3))
 
     def check(self) -> None:
-        """Raise InputError for an oracle or means for a different number of items."""
+        """Raise InputError if the oracle or the means are for a different number of items."""
         require_oracle("SemiBandit", self.oracle, self.n_items)
         if self.means is not None and np.shape(self.means)[-1:] != (self.n_items,):
             raise InputError(f"SemiBandit.means must have shape [{self.n_items}], got {np.shape(self.means)}")
@@ -102,6 +102,6 @@ class SemiBandit:
         return state, SetFeedback(reward, seen, jnp.sum(reward)), SemiOutcome(state.best - jnp.sum(means))
 
     def admits(self, state: SemiState, obs: IndexObs, decision: SetDecision) -> jax.Array:
-        """Return whether the items are different, exist, and satisfy the constraints."""
+        """Return True if the items are different and in range, and satisfy the constraints of the oracle."""
         del state
         return are_admissible(decision.items, self.n_items, obs.mask) & self.oracle.admits(decision.items)

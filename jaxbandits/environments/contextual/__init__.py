@@ -1,4 +1,4 @@
-"""Bandits with a context that all arms share, one per file, imported on first access."""
+"""Bandits with a context that all arms share, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -4,8 +4,8 @@
     means     f ~ N(0, s^2 k(x_i, x_j)), drawn for every trial
     reward_t  f_i + N(0, R^2) for the arm i played,   regret_t = max_k f_k - f_i
 
-For d = 1 the arms are K equidistant points, both ends included; for d > 1 they are uniform on the cube, drawn for every
-trial.
+For d = 1 the arms are K equidistant points, including 0 and 1; for d > 1 they are drawn for every trial, uniformly from
+the cube.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -22,7 +22,7 @@ from jaxbandits.types import ArmDecision, FixedArmObs, Reward
 
 
 class GaussianProcessArmsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     arms: jax.Array  # [K, d]
     means: jax.Array  # [K]
@@ -31,7 +31,7 @@ class GaussianProcessArmsState(NamedTuple):
 
 @pytree
 class GaussianProcessArms:
-    """Fixed arms with means that are smooth in their features.
+    """K fixed arms whose means are a smooth random function of their features.
 
     Deviations:
       * [reconstructed] The defaults K = 1000, l = 0.2 and R^2 = 0.025 are the paper's synthetic setting.
@@ -45,8 +45,8 @@ class GaussianProcessArms:
     units: ClassVar = {"regret": "reward"}
     n_arms: int = static(1000, "[2, inf)", "K, number of arms")
     dim: int = static(1, "[1, inf)", "d, dimension of the arms")
-    kernel: Any = param(factory=SquaredExponential, doc="k, of variance 1 (jaxbandits.contextual.models)")
-    scale: ArrayLike = param(1.0, "(0, inf)", "s, standard deviation of a mean")
+    kernel: Any = param(factory=SquaredExponential, doc="k, a kernel with variance 1 (jaxbandits.contextual.models)")
+    scale: ArrayLike = param(1.0, "(0, inf)", "s, standard deviation of the mean of an arm")
     noise_scale: ArrayLike = param(0.025**0.5, "[0, inf)", "R, standard deviation of the noise")
 
     @classmethod
@@ -54,7 +54,7 @@ class GaussianProcessArms:
         return cls(n_arms=8)
 
     def check(self) -> None:
-        """Raise InputError for a value that is not a kernel."""
+        """Raise InputError if `kernel` is not a kernel."""
         check_kernel("GaussianProcessArms.kernel", self.kernel)
 
     def init(self, key: jax.Array) -> GaussianProcessArmsState:
@@ -80,6 +80,6 @@ class GaussianProcessArms:
         return state, Reward(mean + self.noise_scale * rng.normal(key)), RegretOutcome(best - mean)
 
     def admits(self, state: GaussianProcessArmsState, obs: FixedArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)

@@ -3,8 +3,8 @@
     reward_t = x_t'theta_k + z_{t,k}'beta + noise   for the arm k played
     regret_t = max_j (x_t'theta_j + z_{t,j}'beta) - (x_t'theta_k + z_{t,k}'beta)
 
-$x_t$ is the context, $z_{t,k}$ are the features of arm k; both are drawn uniformly from the unit sphere in every round,
-and $theta_k$ and beta in every trial.
+$x_t$ is the context, and $z_{t,k}$ are the features of arm k. Both are drawn from the unit sphere in every round;
+$theta_k$ and beta are drawn from the unit sphere in every trial.
 """
 
 from typing import ClassVar, NamedTuple
@@ -22,7 +22,7 @@ from jaxbandits.types import ArmDecision, ContextObs, Reward
 
 
 class LinearContextsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     theta: jax.Array  # [K, p]
     beta: Vector  # [k]
@@ -30,21 +30,21 @@ class LinearContextsState(NamedTuple):
 
 @pytree
 class LinearContexts:
-    """A fresh context in every round, and a linear model for each arm."""
+    """K arms with linear mean rewards on a context that is drawn anew in every round."""
 
-    source: ClassVar[str] = "linear models of the arms in a common context, as of Li et al., WWW 2010"
+    source: ClassVar[str] = "linear models of the arms on a common context, as in Li et al., WWW 2010"
     units: ClassVar = {"regret": "reward"}
     n_arms: int = static(5, "[1, inf)", "K, number of arms")
     dim: int = static(2, "[1, inf)", "p, dimension of the context")
-    shared_dim: int = static(0, "[0, inf)", "k, dimension of the features of arms; 0: arms have none")
-    noise: Noise = param(factory=lambda: Gaussian(spread=0.1), doc="law of the noise")
+    shared_dim: int = static(0, "[0, inf)", "k, dimension of the features of an arm; 0: arms have no features")
+    noise: Noise = param(factory=lambda: Gaussian(spread=0.1), doc="distribution of the noise")
 
     @classmethod
     def example(cls) -> "LinearContexts":
         return cls(n_arms=3, dim=2, shared_dim=2)
 
     def check(self) -> None:
-        """Raise InputError for invalid noise."""
+        """Raise InputError if `noise` is not a noise distribution."""
         check_noise(self.noise, "LinearContexts.noise")
 
     def init(self, key: jax.Array) -> LinearContextsState:
@@ -72,6 +72,6 @@ class LinearContexts:
         return state, Reward(mean + self.noise.sample(key)), RegretOutcome(largest(means, obs.mask) - mean)
 
     def admits(self, state: LinearContextsState, obs: ContextObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)

@@ -27,7 +27,7 @@ _SHAPES = ("quadratic", "form", "cosine", "cubic")
 
 
 class NonlinearArmsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     direction: Vector  # [d]  a
     matrix: jax.Array  # [d, d]  A
@@ -35,7 +35,7 @@ class NonlinearArmsState(NamedTuple):
 
 @pytree
 class NonlinearArms:
-    """New arms in every round, and a nonlinear function of their features.
+    """Arms that are drawn anew in every round, with mean rewards that are a nonlinear function of their features.
 
     Deviations:
       * [printed] "quadratic", "form" and "cosine" are h_1, h_2, h_3 of the paper, with d = 20 and K = 4.
@@ -48,7 +48,7 @@ class NonlinearArms:
 
     source: ClassVar[str] = "Zhou, Li & Gu, ICML 2020, Section 7.1"
     units: ClassVar = {"regret": "reward"}
-    n_arms: int = static(4, "[1, inf)", "K, arms shown in a round")
+    n_arms: int = static(4, "[1, inf)", "K, number of arms in a round")
     dim: int = static(20, "[1, inf)", "d, dimension of the arms")
     shape: str = static("quadratic", doc='"quadratic", "form", "cosine" or "cubic"')
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise")
@@ -89,6 +89,6 @@ class NonlinearArms:
         return state, Reward(mean + self.noise_scale * rng.normal(key)), RegretOutcome(largest(means, obs.mask) - mean)
 
     def admits(self, state: NonlinearArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)

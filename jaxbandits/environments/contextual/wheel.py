@@ -1,13 +1,14 @@
-"""Wheel bandit: the larger delta, the less often the two-dimensional context matters (Riquelme et al., ICLR 2018).
+"""Wheel bandit: the larger delta is, the more rarely the context matters (Riquelme et al., ICLR 2018).
 
     context   x uniform in the unit disc
-    arms 0-3  mean 1, but 50 for the arm of the quadrant of x where ||x|| >= delta:
+    arms 0-3  mean 1, but 50 for the arm of the quadrant of x if ||x|| >= delta:
               (+, +) 0, (+, -) 1, (-, +) 2, (-, -) 3
     arm 4     mean 1.2
     reward    mean + Gaussian noise, of standard deviation 0.05 (0.01 for the mean of 50)
 
-regret_t = largest mean - mean of the arm played. With probability $delta^2$ arm 4 is the best one. If ||x|| >= delta,
-uniform play earns (high + 3 low + safe) / 5 per round instead of `high`; see `uniform_regret`.
+The regret of a round is the largest mean minus the mean of the arm played. With probability $delta^2$ arm 4 is the best
+arm. If ||x|| >= delta, uniformly random play has a mean reward of (high + 3 low + safe) / 5, whereas the best mean is
+`high`; see `uniform_regret`.
 """
 
 from typing import ClassVar
@@ -26,11 +27,11 @@ _ARMS = 5
 
 @pytree
 class Wheel:
-    """The wheel, with the authors' rewards. Trials differ only in contexts and noise.
+    """Wheel bandit with the authors' rewards; trials differ only in contexts and noise.
 
     Deviations:
-      * [printed] Arms are numbered from 0; the safe arm is the last one, as in the authors' code (the first one in the
-        paper). Regret is computed from means; the code uses realised rewards.
+      * [printed] Arms are numbered from 0; the safe arm is the last arm as in the authors' code, whereas it is the
+        first arm in the paper. Regret is computed from means; the code uses realised rewards.
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 5.4, and the
@@ -39,12 +40,12 @@ class Wheel:
 
     source: ClassVar[str] = "Riquelme, Tucker & Snoek, ICLR 2018, Section 5.4"
     units: ClassVar = {"regret": "reward"}
-    delta: ArrayLike = param(0.5, "[0, 1]", "radius within which all arms but the safe one pay the least")
+    delta: ArrayLike = param(0.5, "[0, 1]", "radius within which the safe arm is the best")
     low: ArrayLike = param(1.0, "(-inf, inf)", "mean of arms 0 to 3")
     safe: ArrayLike = param(1.2, "(-inf, inf)", "mean of arm 4")
-    high: ArrayLike = param(50.0, "(-inf, inf)", "mean of the quadrant's arm outside the radius")
+    high: ArrayLike = param(50.0, "(-inf, inf)", "mean of the arm of the quadrant outside the radius")
     noise_scale: ArrayLike = param(0.05, "[0, inf)", "standard deviation of the noise")
-    high_noise_scale: ArrayLike = param(0.01, "[0, inf)", "that of rewards with the largest mean")
+    high_noise_scale: ArrayLike = param(0.01, "[0, inf)", "standard deviation of the noise for the mean high")
 
     @classmethod
     def example(cls) -> "Wheel":
@@ -52,28 +53,28 @@ class Wheel:
 
     @property
     def dim(self) -> int:
-        """p, dimension of the context: 2."""
+        """Dimension p = 2 of the context."""
         return 2
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms: 5."""
+        """Number K = 5 of arms."""
         return _ARMS
 
     @property
     def uniform_regret(self) -> ArrayLike:
-        """Expected regret per round of uniform play, for low <= safe <= high."""
+        """Expected regret per round of uniformly random play, if low <= safe <= high."""
         inside = self.safe - (4.0 * self.low + self.safe) / 5.0
         outside = self.high - (self.high + 3.0 * self.low + self.safe) / 5.0
         return self.delta**2 * inside + (1.0 - self.delta**2) * outside
 
     @property
     def safe_regret(self) -> ArrayLike:
-        """Expected regret per round of arm 4, for low <= safe <= high."""
+        """Expected regret per round of arm 4, if low <= safe <= high."""
         return (1.0 - self.delta**2) * (self.high - self.safe)
 
     def init(self, key: jax.Array) -> jax.Array:
-        del key  # every trial has the same instance
+        del key  # all trials have the same instance
         return jnp.zeros(())
 
     def observe(self, key: jax.Array, t: jax.Array, state: jax.Array) -> ContextObs:
@@ -91,7 +92,7 @@ class Wheel:
         return state, Reward(mean + scale * rng.normal(key)), RegretOutcome(largest(means, obs.mask) - mean)
 
     def _means(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return the means `[5]` of a context, and which arm has the largest."""
+        """Return the means `[5]` for a context, and a mask `[5]` of the arm whose mean is `high`."""
         quadrant = jnp.where(x[0] > 0.0, 0, 2) + jnp.where(x[1] > 0.0, 0, 1)
         arms = jnp.arange(_ARMS)
         is_high = (arms == quadrant) & (x[0] * x[0] + x[1] * x[1] >= self.delta * self.delta)
@@ -99,6 +100,6 @@ class Wheel:
         return means, is_high
 
     def admits(self, state: jax.Array, obs: ContextObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < _ARMS)

@@ -1,4 +1,4 @@
-"""Bandits from data, one per file, imported on first access."""
+"""Bandits from data, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

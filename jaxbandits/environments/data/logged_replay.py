@@ -1,17 +1,18 @@
 """Replay of a log by rejection sampling (Li, Chu, Langford & Wang, WSDM 2011, Algorithm 2).
 
-    event t presents its arms;   if the learner picks the logged arm, the round counts with probability p_min / p_t and
-    the learner receives the reward;  otherwise the event is dropped and the learner's state does not change
+    event t presents its arms;   if the learner picks the logged arm, the round counts with probability p_min / p_t, and
+    the learner receives the reward;   if the round does not count, the learner's state does not change
 
-p_t is the probability with which the arm was logged, p_min the smallest such probability in the log. Every arm then
-counts with the same probability p_min in every context (Dudik, Erhan, Langford & Li, Statistical Science 2014, Section
-4.1), and about n p_min of n events count. If arms were drawn uniformly, p_min / p_t = 1 and one event in K counts
-(Theorem 1 of Li et al., for i.i.d. events). `mean_reward` is then an unbiased estimate of the learner's mean reward
-over the same number of rounds.
+p_t is the probability with which the logged arm was drawn, and p_min is the smallest such probability in the log. Every
+decision of the learner then counts with the same probability p_min in every context (Dudik, Erhan, Langford & Li,
+Statistical Science 2014, Section 4.1), and about n p_min of n events count. If arms were drawn uniformly, p_min / p_t =
+1 and one event in K counts (Theorem 1 of Li et al., for i.i.d. events). `mean_reward` is then an unbiased estimate of
+the learner's mean reward over the same number of rounds.
 
-Without propensities the log is treated as uniform, and `from_log` warns if a score test rejects this. The test covers
-the shares of the arms and their linear dependence on the context. It cannot detect a dependence on squares or products
-of the context, on variables outside the log, or of one event on another.
+If no propensities are given, the replay assumes that arms were drawn uniformly, and `from_log` warns if a score test
+rejects this hypothesis. The test covers the frequencies of the arms and their linear dependence on the context. It
+cannot detect a dependence on squares or products of the context, on variables that are not in the log, or between
+events.
 """
 
 import warnings
@@ -37,53 +38,54 @@ from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Reward
 
 
 class Events(NamedTuple):
-    """Events; all trials share one copy."""
+    """Events of the log; all trials share one copy."""
 
-    seen: ArrayLike | None  # [n, p] a context; [n, K, d] the arms; None: unit vectors, the same in all events
-    index: ArrayLike  # [n] int32, the arm that was played
-    reward: ArrayLike  # [n]  its reward
-    keep: ArrayLike | None = None  # [n] p_min / p, the probability with which a match counts; None: 1
+    seen: ArrayLike | None  # [n, p] contexts; [n, K, d] features of the arms; None: the arms are unit vectors
+    index: ArrayLike  # [n] int32, arm that was played
+    reward: ArrayLike  # [n]  reward of this arm
+    keep: ArrayLike | None = None  # [n] p_min / p, probability with which a matching event counts; None: 1
 
 
 class ReplayState(NamedTuple):
     """Position of a trial in the log."""
 
-    place: Place
-    counted: jax.Array  # [] int32, rounds that counted
-    draw: jax.Array | None  # [] uniform on [0, 1): the next event counts if it is below `keep`; None: without `keep`
+    place: Place  # row of the current event, and order of the rows
+    counted: jax.Array  # [] int32, number of counted rounds
+    draw: jax.Array | None  # [] uniform variate; a matching event counts if it is below `keep`; None if `keep` is None
 
 
 class ReplayOutcome(NamedTuple):
-    """Reward and count of one event."""
+    """Outcome of one event."""
 
-    reward: jax.Array  # []  0 where the event does not count
-    counted: jax.Array  # []  1 where it counts
+    reward: jax.Array  # []  reward; 0 if the event does not count
+    counted: jax.Array  # []  1 if the event counts, else 0
 
 
-_SURE = 1e-6  # probability with which the test rejects a uniform log
-_FEW_ROUNDS = 100  # warn if the expected number of rounds that count is smaller
+_SURE = 1e-6  # level of the test, the probability with which it rejects a uniform log
+_FEW_ROUNDS = 100  # a warning is issued if the expected number of rounds that count is smaller
 
 
 @pytree
 class LoggedReplay:
     """Replay of a logged bandit for any learner.
 
-    A round of the simulation is an event; rounds after the last event do not count. The learner's `t` is the number of
-    rounds that counted, which differs between trials, so that learners with a full history are rejected. Orders:
-    "given" (as logged, the same in all trials) or "shuffled" (a random order for every trial). With `as_context` the
-    observation is the context itself (`ContextObs`), for learners with one model per arm.
+    Each round of the simulation is one event; rounds after the last event do not count. The learner's `t` is the number
+    of counted rounds so far. This number differs between trials, so that learners that store every round are
+    rejected. The order "given" is that of the log, the same in all trials; "shuffled" is a random order in each trial.
+    With `as_context` the observation is the context itself (`ContextObs`), for learners with one model per arm.
 
-    Recorded: `mean_reward`, the reward per counted round (missing before the first), `reward` and `counted`.
+    The metrics are `reward` and `counted`, both summed over rounds, and `mean_reward`, their ratio, which is missing
+    before the first round that counts.
     """
 
     source: ClassVar[str] = "your own log, uniform or with propensities; Li, Chu, Langford & Wang, WSDM 2011"
     units: ClassVar = {"mean_reward": "reward", "reward": "reward", "counted": "rounds"}
     may_be_missing: ClassVar = ("mean_reward",)
-    log: Events = shared(doc="the events (made by from_log)")
+    log: Events = shared(doc="events of the log (constructed by from_log)")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     order: str = static("given", doc='"given" or "shuffled"')
-    as_context: bool = static(False, BOOL, "True: observations are contexts [n, p], common to all arms")
-    actions: tuple[str, ...] = static((), doc="names of the arms in their order; (): numbers from 0")
+    as_context: bool = static(False, BOOL, "whether observations are contexts [p] that all arms share")
+    actions: tuple[str, ...] = static((), doc="names of the arms in their order; (): 0, ..., K - 1")
 
     @classmethod
     def from_log(
@@ -100,13 +102,14 @@ class LoggedReplay:
         """Return a replay of a log.
 
         Args:
-          index: a `Log` (then no other arguments but fields), or `[n]` played arms, as numbers from 0 or names.
-          reward: `[n]` rewards of the played arms.
-          n_arms: K; None: the number of `actions`, or of different arms in the log.
-          seen: contexts `[n, p]`, or arms `[n, K, d]`; None: arms are the unit vectors.
-          propensity: `[n]` probability with which the arm was played; None: 1/K.
+          index: `[n]` arms that were played, as numbers from 0 or as names; or a `Log`, and then only `settings` may be
+            given as well.
+          reward: `[n]` rewards of these arms.
+          n_arms: K, number of arms; None: the number of `actions`, or of different arms in the log.
+          seen: contexts `[n, p]`, or features of the arms `[n, K, d]`; None: the arms are the unit vectors.
+          propensity: `[n]` probabilities with which these arms were drawn; None: 1/K.
           actions: names of all arms in their order; None: as in `Log.from_arrays`.
-          **settings: the other fields.
+          **settings: values of other fields.
 
         Raises:
           InputError: if shapes do not match, an entry is not a finite number, or an arm does not exist.
@@ -149,17 +152,17 @@ class LoggedReplay:
 
     @classmethod
     def from_frame(cls, frame: Any, *, action: str, reward: str, **columns: Any) -> "LoggedReplay":
-        """Replay the events of a data frame, one per row.
+        """Return a replay of the events of a data frame, which has one event per row.
 
         Args:
-          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
-          action: column of the arm that was played.
-          reward: column of its reward.
-          **columns: further arguments of `Log.from_frame` (`propensity`, `context`, `actions`, `time`), or fields such
-            as `order`.
+          frame: a pandas, polars or pyarrow data frame, or a mapping of arrays.
+          action: name of the column with the arms that were played.
+          reward: name of the column with the rewards of these arms.
+          **columns: further arguments of `Log.from_frame` (`propensity`, `context`, `actions`, `time`), or the fields
+            `order` and `as_context`.
 
         Raises:
-          InputError: as `Log.from_frame` and `from_log`.
+          InputError: for the reasons of `Log.from_frame` and `from_log`.
         """
         settings = {name: columns.pop(name) for name in ("order", "as_context") if name in columns}
         return cls.from_log(Log.from_frame(frame, action=action, reward=reward, **columns), **settings)
@@ -178,21 +181,23 @@ class LoggedReplay:
         propensity: str | int | None = None,
         **settings: FieldValue,
     ) -> "LoggedReplay":
-        """Replay the events of a CSV file, one per row; for a data frame, use `from_frame`.
+        """Return a replay of the events of a CSV file, which has one event per row; for a data frame, use `from_frame`.
 
         Args:
-          path: the file, plain or compressed.
-          action: name or index of the column of the arm that was played.
-          reward: column of its reward.
-          seen: columns of the context, which hold numbers; None: no context, with a warning if there are other columns.
-          n_arms: K; by default the number of different actions.
-          delimiter: the character that separates cells.
-          header: whether the first row holds column names.
-          propensity: the column of the probability with which the arm was played.
-          **settings: the other fields, and `actions`.
+          path: path of the file, plain or compressed.
+          action: name or index of the column with the arms that were played.
+          reward: name or index of the column with the rewards of these arms.
+          seen: names or indices of the columns of the context, which must contain numbers; None: no context, and a
+            warning if there are other columns.
+          n_arms: K, number of arms; None: the number of different actions.
+          delimiter: character that separates cells.
+          header: True if the first row contains column names.
+          propensity: name or index of the column with the probabilities with which the arms were drawn.
+          **settings: values of other fields, and `actions`.
 
         Raises:
-          InputError: if the file cannot be read (the message names the file and the line), and as `from_log`.
+          InputError: if the file cannot be read (the message names the file and the line), and for the reasons of
+            `from_log`.
         """
         file = TextFile(path, separator=delimiter, header=header)
         if not isinstance(seen, (Sequence, type(None))) or isinstance(seen, str):
@@ -209,7 +214,7 @@ class LoggedReplay:
         arrays = {role: frame[name].to_numpy() for role, name in zip(roles, used, strict=True)}
         arrays["action"] = labels_of(frame[used[0]])
         shown = frame.select(context).to_numpy(order="c") if context else None
-        del frame  # as large as the observation
+        del frame  # frees memory: the frame is as large as the contexts
         return cls.from_log(
             arrays["action"], arrays["reward"], n_arms, shown, propensity=arrays.get("propensity"), **settings
         )
@@ -219,27 +224,27 @@ class LoggedReplay:
         return cls.from_log([0, 1, 1, 0, 2, 1], [0.0, 1.0, 0.5, 0.0, 1.0, 0.0], n_arms=3)
 
     def check(self) -> None:
-        """Raise InputError for invalid events or an unknown order."""
+        """Raise InputError if the events are invalid or the order is unknown."""
         if not isinstance(self.log, Events) or np.ndim(self.log.reward) != 1:
             raise InputError("LoggedReplay.log must be Events, as from_log makes them")
         n, index = np.shape(self.log.reward)[0], np.asarray(self.log.index)
         if index.shape != (n,) or index.dtype.kind not in "iu":
             raise InputError(
-                f"LoggedReplay.log: index and reward must have one entry an event, got {index.shape}, ({n},)"
+                f"LoggedReplay.log: index and reward must have one entry per event, got {index.shape}, ({n},)"
             )
         if index.min() < 0 or index.max() >= self.n_arms:
             bad = index[(index < 0) | (index >= self.n_arms)][0]
             raise InputError(f"LoggedReplay.log: arms must lie in [0, n_arms = {self.n_arms}), got {bad}")
         rows.check_fits("LoggedReplay.log.seen", self.log.seen, n, self.n_arms)
         if self.log.keep is not None and np.shape(self.log.keep) != (n,):
-            raise InputError(f"LoggedReplay.log.keep must have one entry an event, got {np.shape(self.log.keep)}")
+            raise InputError(f"LoggedReplay.log.keep must have one entry per event, got {np.shape(self.log.keep)}")
         rows.check_order("order of LoggedReplay", self.order, ("given", "shuffled"))
         rows.check_names("LoggedReplay.actions", self.actions, self.n_arms)
         if self.as_context and (self.log.seen is None or np.ndim(self.log.seen) != 2):
             raise InputError("LoggedReplay.as_context is for contexts of shape (n, p), and the log has none")
 
     def __repr__(self) -> str:
-        """Return sizes, the actions in their order, and settings."""
+        """Return text with the sizes, the actions in their order, and the settings."""
         events = count_of(np.shape(self.log.reward)[0], "event")
         events += " with propensities" if self.log.keep is not None else ""
         actions = describe_names("actions", self.actions) if self.actions else f"{self.n_arms:,} actions"
@@ -247,13 +252,13 @@ class LoggedReplay:
 
     @property
     def dim(self) -> int:
-        """d, dimension of the arms: K p with contexts `[p]`, K without any; p with `as_context`."""
+        """Dimension d of the arms: K p for contexts `[p]`, K without contexts; with `as_context`, p."""
         dim = rows.dim_of(self.log.seen, self.n_arms)
         return dim // self.n_arms if self.as_context else dim
 
     @property
     def expected_rounds(self) -> float:
-        """Expected number of events that count, for any learner: n p_min, which is n / K for a uniform log."""
+        """Expected number of events that count, which is n p_min for every learner (n / K for a uniform log)."""
         n = len(self.log.reward)
         if self.log.keep is None:
             return n / self.n_arms
@@ -261,7 +266,7 @@ class LoggedReplay:
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """The smallest and the largest reward of the log."""
+        """Smallest and largest reward in the log."""
         rewards = np.asarray(self.log.reward)
         return float(rewards.min()), float(rewards.max())
 
@@ -279,12 +284,12 @@ class LoggedReplay:
         return rows.arms_of(self.log.seen, state.place, self.n_arms)
 
     def learner_time(self, t: jax.Array, state: ReplayState) -> jax.Array:
-        """Return the number of rounds that have counted."""
+        """Return the number `[]` of counted rounds so far."""
         del t
         return state.counted
 
     def is_counted(self, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the learner picks the logged arm and the event is accepted."""
+        """Return True if the learner picks the logged arm and the event is accepted."""
         del obs
         row = state.place.row
         matches = (decision.index == jnp.asarray(self.log.index)[row]) & (t < self.log.reward.shape[0])
@@ -304,12 +309,12 @@ class LoggedReplay:
         return ReplayState(place, state.counted + counted.astype(jnp.int32), draw), Reward(reward), outcome
 
     def admits(self, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the reward per counted round, NaN before the first."""
+        """Return `mean_reward`, the reward per counted round, which is NaN if there is none."""
         return {"mean_reward": ratio(values["reward"], values["counted"])}
 
 
@@ -341,9 +346,10 @@ def _warn_unless_uniform(log: Log) -> None:
 
 
 def _dependence(context: np.ndarray, action: np.ndarray, n_arms: int) -> tuple[float, int]:
-    """Return score statistic and degrees of freedom for a logistic model of the arm in `[n, p]` numbers.
+    """Return score statistic and degrees of freedom for a logistic model of the arm given contexts `[n, p]`.
 
-    If arms are uniform, the sums over events of (1{a = k} - 1/K) x have covariance (1{k = l}/K - 1/K^2) sum x x'.
+    If arms are drawn uniformly, the sums over events of (1{a = k} - 1/K) x for the arms k and l have the covariance
+    (1{k = l}/K - 1/K^2) sum x x'.
     """
     sums = np.stack([np.bincount(action, column, n_arms) for column in context.T], axis=1)
     statistic, rank = _wald_statistic(sums - context.sum(axis=0) / n_arms, context.T @ context)
@@ -351,14 +357,14 @@ def _dependence(context: np.ndarray, action: np.ndarray, n_arms: int) -> tuple[f
 
 
 def _preference(arms: np.ndarray, action: np.ndarray) -> tuple[float, int]:
-    """Return score statistic and degrees of freedom for a conditional logistic model in the features `[n, K, d]`."""
+    """Return score statistic and degrees of freedom for a conditional logistic model with the features `[n, K, d]`."""
     centred = arms - arms.mean(axis=1, keepdims=True)
     total = centred[np.arange(len(action)), action].sum(axis=0)
     return _wald_statistic(total[None], np.einsum("nkd,nke->de", centred, centred) / arms.shape[1])
 
 
 def _wald_statistic(sums: np.ndarray, covariance: np.ndarray) -> tuple[float, int]:
-    """Return the sum of s' C^+ s over the rows s of `[m, d]` sums, and the rank of C."""
+    """Return the sum of s' C^+ s over the rows s of `sums` `[m, d]`, and the rank of the covariance C."""
     scale = np.sqrt(np.diag(covariance))
     scale = np.where(scale > 0.0, scale, 1.0)
     sizes, basis = np.linalg.eigh(covariance / scale / scale[:, None])

@@ -3,7 +3,7 @@
     log = Log.from_frame(frame, action="ad", reward="clicked", propensity="p", context=["age", "hour"],
                          actions=["banner", "popup", "email"])
 
-Policies, replays and tables denote the k-th of `actions` by the number k.
+In policies, replays and tables, actions are numbered 0, ..., K - 1 in the order of `actions`.
 """
 
 import dataclasses
@@ -22,26 +22,27 @@ from jaxbandits.base.pytree import Fields
 from jaxbandits.base.text import count_of
 from jaxbandits.environments.data import rows
 
-_STANDARD_ERRORS = 5.0  # largest deviation of the mean propensity from its expectation that causes no warning
-_UNSEEN = 15.0  # expected number of events of which none occurs with probability 3e-7, the tail of 5 standard errors
-_ROUNDING = 0.02  # relative rounding error of propensities
-_MOST_ACTIONS = 10**6  # each has a name
-_FEWEST = 50  # smallest number of events for this check
+_STANDARD_ERRORS = 5.0  # largest deviation of a mean from its expectation, in standard errors, without a warning
+_UNSEEN = 15.0  # an event with this expected number of occurrences is absent with probability 3e-7 (5 standard errors)
+_ROUNDING = 0.02  # relative rounding error that propensities may have
+_MOST_ACTIONS = 10**6  # largest number of actions, since each action has a name
+_FEWEST = 50  # smallest number of events for which propensities are checked
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Log:
-    """Events of a bandit in their order, on the host; made by `from_frame` or `from_arrays`.
+    """Events of a bandit in their order, stored on the host; constructed by `from_frame` or `from_arrays`.
 
     Attributes:
-      action: `[n]` int32, number of the action that was played.
-      reward: `[n]` float64, its reward.
-      propensity: `[n]` probability in (0, 1] with which it was played; None: unknown, treated as 1/K in replays.
+      action: `[n]` int32, index of the action that was played.
+      reward: `[n]` float64, reward of this action.
+      propensity: `[n]` probability in (0, 1] with which this action was drawn; None: unknown, treated as 1/K in
+          replays.
       context: `[n, p]` contexts or `[n, K, d]` features of the actions; None: no context.
-      actions: `[K]` names in their order.
-      columns: `[p]` names of the columns of the context, if they have any.
-      is_sorted_text: True if the order of the names is alphabetical because none was given.
-      order: `[n]` row number of each event in the frame, from 0; None: the events are in the order of the rows.
+      actions: `[K]` names of the actions in their order.
+      columns: `[p]` names of the columns of the context; empty if they have no names.
+      is_sorted_text: True if the names are in alphabetical order because no order was given.
+      order: `[n]` row of each event in the data frame, from 0; None: the events are in the order of the rows.
 
     Raises:
       InputError: if shapes do not match or a number is out of range.
@@ -57,12 +58,12 @@ class Log:
     order: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        """Check the arrays, and warn of values that are possible but unlikely to be intended."""
+        """Check the arrays, and warn about values that are valid but probably not intended."""
         n = len(self.reward)
         for name in ("action", "propensity"):
             part = getattr(self, name)
             if part is not None and part.shape != (n,):
-                raise InputError(f"a log must have one entry an event: reward has {n}, {name} {part.shape}")
+                raise InputError(f"a log must have one entry per event: reward has {n}, {name} {part.shape}")
         if self.propensity is not None:
             ranges.check_range("propensity", self.propensity, "(0, 1]")
             _check_propensities(self.propensity, self.action, self.actions)
@@ -91,22 +92,23 @@ class Log:
         actions: Sequence[Any] | None = None,
         time: str | None = None,
     ) -> "Log":
-        """Build a log from a data frame with one event per row.
+        """Return the log of a data frame with one event per row.
 
         Args:
-          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
-          action: column of the action that was played: names, or whole numbers such as ids.
-          reward: column of its reward.
-          propensity: column of the probability with which it was played.
-          context: columns of numbers that describe the event; none: no context. No other column is used.
+          frame: a pandas, polars or pyarrow data frame, or a mapping of arrays.
+          action: name of the column with the actions that were played, which are names or whole numbers such as ids.
+          reward: name of the column with the rewards of these actions.
+          propensity: name of the column with the probabilities with which these actions were drawn.
+          context: names of the columns of the context, which contain numbers; an empty list means no context. Other
+            columns are not used.
           actions: all actions in their order, including those that were never played. None: the categories of a
-            categorical column, whole numbers in ascending order; other text is sorted, and every table says so. Give
-            the order if it matters.
-          time: column of numbers or dates by which events are put in order; None: the order of the rows. Policies and
-            models with a row for each event keep the order of the frame.
+            categorical column; otherwise whole numbers in ascending order, or text in alphabetical order, which tables
+            then mention. Give the order if it matters.
+          time: name of a column of numbers or dates by which events are sorted; None: the order of the rows. Policies
+            and models that have a row for each event must still be in the order of the frame.
 
         Raises:
-          InputError: for unknown columns, missing entries (with row and column), and values out of range.
+          InputError: for unknown columns, missing entries (the message names row and column), and values out of range.
         """
         columns = Columns(frame)
         labels = columns.labels("action", action, actions, "actions")
@@ -133,17 +135,18 @@ class Log:
         *,
         actions: Sequence[Any] | int | None = None,
     ) -> "Log":
-        """Build a log from arrays.
+        """Return the log of arrays.
 
         Args:
-          action: `[n]` names, or whole numbers.
-          reward: `[n]` rewards of the actions.
-          propensity: `[n]` probabilities with which they were played; None: unknown.
-          context: `[n, p]` contexts or `[n, K, d]` features of the actions.
-          actions: as in `from_frame`; or K, when `action` holds numbers from 0 to K - 1, or names in sorted order.
+          action: `[n]` actions that were played, as names or whole numbers.
+          reward: `[n]` rewards of these actions.
+          propensity: `[n]` probabilities with which these actions were drawn; None: unknown.
+          context: `[n, p]` contexts or `[n, K, d]` features of the actions; None: no context.
+          actions: all actions in their order, as in `from_frame`; or their number K, if `action` contains numbers from
+            0 to K - 1 or all K names, which are then sorted.
 
         Raises:
-          InputError: for shapes that do not fit, missing entries and values out of range.
+          InputError: for inconsistent shapes, missing entries and values out of range.
         """
         labels = number_actions(action, actions)
         return cls(
@@ -160,7 +163,7 @@ class Log:
         return len(self.reward)
 
     def __repr__(self) -> str:
-        """Return sizes, the actions in their order, and ranges."""
+        """Return text with the sizes, the actions in their order, and the ranges of the numbers."""
         parts = [count_of(len(self), "event"), describe_names("actions", self.actions)]
         parts.append(f"mean reward {self.reward.mean():.4g} in [{self.reward.min():g}, {self.reward.max():g}]")
         if self.propensity is not None:
@@ -171,29 +174,29 @@ class Log:
 
     @property
     def n_actions(self) -> int:
-        """K, the number of actions."""
+        """K, number of actions."""
         return len(self.actions)
 
     @property
     def counts(self) -> np.ndarray:
-        """`[K]` events with each action."""
+        """`[K]` number of events with each action."""
         return np.bincount(self.action, minlength=self.n_actions)
 
 
 def number_actions(
     action: Any, actions: Any = None, name: str = "action", count: str = "the number of actions"
 ) -> Labels:
-    """Number the actions of events.
+    """Return the index of each event's action, and the names of the actions.
 
     Args:
-      action: `[n]` names or whole numbers.
-      actions: all actions in their order; or K: whole numbers from 0 to K - 1 are used unchanged, and K other values
-        are numbered in their order; None: as `labels.number_labels`.
+      action: `[n]` actions of the events, as names or whole numbers.
+      actions: all actions in their order; or their number K, in which case whole numbers from 0 to K - 1 are used
+        unchanged, and other values are numbered in sorted order; None: as in `labels.number_labels`.
       name: name of `action` in error messages.
       count: name of K in error messages.
 
     Raises:
-      InputError: for invalid entries, or if the number of distinct entries is not K and no order is given.
+      InputError: for invalid entries, or if only K is given and the number of different entries is not K.
     """
     is_count = isinstance(actions, (int, np.integer)) and not isinstance(actions, bool)
     if not is_count:
@@ -222,7 +225,7 @@ def _has_columns(context: object) -> bool:
 
 
 def _order(column: Any) -> np.ndarray:
-    """Return the rows sorted by a column of numbers or dates (a stable sort)."""
+    """Return the order of the rows that sorts a column of numbers or dates; the sort is stable."""
     array = np.asarray(column)
     is_date = array.dtype.kind == "M"
     missing = np.isnat(array) if is_date else np.array([ranges.is_missing(entry) for entry in array.flat], bool)
@@ -230,7 +233,7 @@ def _order(column: Any) -> np.ndarray:
         return np.argsort(ranges.floats("time", column, "(n,)"), kind="stable")
     if missing.any():
         raise InputError(f"time must have no missing entries, but {ranges.place(missing)} is missing")
-    if not is_date:  # Python compares two dates of a time zone by wall-clock time, in which an hour occurs twice
+    if not is_date:  # dates in the same time zone compare by wall-clock time, in which one hour occurs twice a year
         instants = [when.astimezone(datetime.UTC) if getattr(when, "tzinfo", None) else when for when in array]
         array = np.fromiter(instants, object, len(array))
     try:
@@ -240,11 +243,12 @@ def _order(column: Any) -> np.ndarray:
 
 
 def _check_propensities(propensity: np.ndarray, action: np.ndarray, actions: tuple[str, ...]) -> None:
-    """Warn once if propensities are not the probabilities of the actions that were played.
+    """Warn if the propensities cannot be the probabilities with which the actions were drawn.
 
-    If they are, the mean of 1{action = a} / p over events has expectation P(a is playable) <= 1, and the mean of 1/p
-    has as its expectation the mean number of playable actions, which is at most K. If p > 1/2, other actions are played
-    (1 - p) / p times as often on average, with propensities below 1/2.
+    For correct propensities, the mean of 1{action = a} / p over events has the expectation P(a may be played) <= 1, and
+    the expectation of the mean of 1/p is the mean number of actions that may be played, which is at most K. Moreover,
+    for each event with p > 1/2 there are on average (1 - p) / p events with other actions, whose propensities are below
+    1/2.
     """
     n, k, inverse = len(propensity), len(actions), 1.0 / propensity
     if n < _FEWEST:
@@ -273,11 +277,12 @@ def _check_propensities(propensity: np.ndarray, action: np.ndarray, actions: tup
 
 
 def _margin(expected: float, error: Any, n: int) -> Any:
-    """Return the largest excess of a mean of n terms 1{..} / p over its expectation that causes no warning.
+    """Return the largest excess of a mean of n terms 1{..} / p over its expectation for which no warning is issued.
 
-    The margin has three parts. The first is 5 standard errors; since the terms are skewed to the right, a mean rarely
-    exceeds that many of its own standard errors. The second covers p > 1/2, where the rare terms are 0: it adds at most
-    2 for each of the terms that may be missing with probability 3e-7. The third is 2 % for rounding, such as 0.33 for
-    1/3.
+    The margin has three parts. The first is 5 standard errors: since the terms are skewed to the right, the mean rarely
+    exceeds its expectation by 5 of its estimated standard errors. The second covers p > 1/2, where the rare terms are
+    0: up to `_UNSEEN` such terms may be absent with probability 3e-7, and each of them would change the sum by at most
+        2.
+    The third is 2 % for rounded propensities, such as 0.33 for 1/3.
     """
     return _STANDARD_ERRORS * error + 2.0 * _UNSEEN / n + _ROUNDING * expected

@@ -1,11 +1,11 @@
-"""Mushrooms as a bandit with a risky arm (Riquelme, Tucker & Snoek, ICLR 2018; Blundell et al., ICML 2015).
+"""Mushroom bandit with a risky arm (Riquelme, Tucker & Snoek, ICLR 2018; Blundell et al., ICML 2015).
 
     arm 0: no mushroom is eaten, reward 0
-    arm 1: reward `safe` if the mushroom is edible; if it is poisonous, `harm` or `safe` by a coin
+    arm 1: reward `safe` if the mushroom is edible; if it is poisonous, `safe` with probability luck, else `harm`
     regret = sum_t max(0, m_t) - E[reward_t | arm],   m_t the mean reward of eating in round t
 
-Rows are drawn from a table of features and labels. With the defaults, eating a poisonous mushroom pays -15 on average,
-and its variance is 400, that of an edible one 0.
+Rows are drawn from a table of features and labels. With the defaults, the reward for eating a poisonous mushroom has
+mean -15 and variance 400, whereas the reward for eating an edible mushroom is always 5.
 """
 
 import warnings
@@ -28,14 +28,14 @@ _ARMS = 2
 
 
 class MushroomTable(NamedTuple):
-    """Mushrooms; all trials share one copy."""
+    """Table of mushrooms; all trials share one copy."""
 
     seen: ArrayLike  # [n, p]  features
-    poisonous: ArrayLike  # [n]  bool
+    poisonous: ArrayLike  # [n]  bool, whether the mushroom is poisonous
 
 
 class MushroomOutcome(NamedTuple):
-    """Regret of a round against the better arm of its mushroom, and the reward."""
+    """Regret of a round against the better arm for its mushroom, and the reward."""
 
     regret: jax.Array  # []
     reward: jax.Array  # []
@@ -43,13 +43,13 @@ class MushroomOutcome(NamedTuple):
 
 @pytree
 class MushroomBandit:
-    """Bandit with two arms, of which one is risky, on the rows of a table.
+    """Bandit on the rows of a table with two arms: not to eat the mushroom, or to eat it, which is risky.
 
-    `MushroomBandit.from_table(*load_keel("mushroom", directory))` reads the table of KEEL: 5,644 rows, of which 2,156
-    are poisonous.
+    `MushroomBandit.from_table(*load_keel("mushroom", directory))` reads the table of KEEL, which has 5,644 rows; 2,156
+    of them are poisonous mushrooms.
 
     Deviations:
-      * [ours] Regret is that of mean rewards; the authors' code compares with the realised reward of an oracle.
+      * [ours] Regret is computed from mean rewards; the authors' code compares with the realised reward of an oracle.
       * [printed] Rows are drawn with replacement by default, as in the authors' code.
 
     References:
@@ -61,24 +61,24 @@ class MushroomBandit:
 
     source: ClassVar[str] = "the mushroom task of Riquelme, Tucker & Snoek, ICLR 2018, on your own table"
     units: ClassVar = {"regret": "reward", "reward": "reward"}
-    table: MushroomTable = shared(doc="the rows (made by from_table)")
-    safe: ArrayLike = param(5.0, "(0, inf)", "reward of an edible mushroom, and of a poisonous one with luck")
-    harm: ArrayLike = param(-35.0, "(-inf, 0)", "reward of a poisonous mushroom without luck")
+    table: MushroomTable = shared(doc="rows of the table (constructed by from_table)")
+    safe: ArrayLike = param(5.0, "(0, inf)", "reward for eating without harm")
+    harm: ArrayLike = param(-35.0, "(-inf, 0)", "reward for eating a poisonous mushroom that does harm")
     luck: ArrayLike = param(0.5, "[0, 1]", "probability that a poisonous mushroom does no harm")
-    order: str = static("iid", doc='"iid" (with replacement), "shuffled" every pass, or "given"')
-    as_context: bool = static(False, BOOL, "True: observations are contexts [n, p], common to both arms")
+    order: str = static("iid", doc='"iid" (with replacement), "shuffled" (in every pass) or "given"')
+    as_context: bool = static(False, BOOL, "whether observations are contexts [p] that both arms share")
 
     @classmethod
     def from_table(
         cls, features: object, labels: object, poisonous: str | int = "p", **settings: FieldValue
     ) -> "MushroomBandit":
-        """Build the bandit from features `[n, p]` and labels `[n]`.
+        """Return the bandit for a table of features and labels.
 
         Args:
-          features: one row per mushroom, numbers; text columns must be one-hot encoded.
-          labels: `[n]` of two kinds.
-          poisonous: the label of poisonous mushrooms; all others are edible.
-          **settings: the other fields, such as `as_context=True`.
+          features: `[n, p]` numbers, one row per mushroom; text columns must be one-hot encoded.
+          labels: `[n]` labels, usually of two kinds.
+          poisonous: label of poisonous mushrooms; mushrooms with other labels are edible.
+          **settings: values of other fields, such as `as_context=True`.
 
         Raises:
           InputError: if shapes do not match, an entry is not a finite number, or no row has the label `poisonous`.
@@ -99,7 +99,7 @@ class MushroomBandit:
         return cls.from_table(np.eye(6, 2) + 0.5, ["e", "p", "e", "e", "p", "e"])
 
     def check(self) -> None:
-        """Raise InputError for an invalid table or an unknown order."""
+        """Raise InputError if the table is invalid or the order is unknown."""
         if not isinstance(self.table, MushroomTable) or np.ndim(self.table.poisonous) != 1:
             raise InputError("MushroomBandit.table must be a MushroomTable, as from_table makes it")
         if np.ndim(self.table.seen) != 2:
@@ -109,12 +109,12 @@ class MushroomBandit:
 
     @property
     def n_arms(self) -> int:
-        """2: not to eat, and to eat."""
+        """Number of arms: 2."""
         return _ARMS
 
     @property
     def dim(self) -> int:
-        """Dimension of the arms, 2 p; p with `as_context`."""
+        """Dimension 2 p of the arms; with `as_context`, p."""
         dim = rows.dim_of(self.table.seen, _ARMS)
         return dim // _ARMS if self.as_context else dim
 
@@ -142,6 +142,6 @@ class MushroomBandit:
         return following, Reward(reward), MushroomOutcome(regret, reward)
 
     def admits(self, state: Place, obs: Any, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < _ARMS)

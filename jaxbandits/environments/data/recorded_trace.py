@@ -1,9 +1,9 @@
-"""Replay of a recorded trace of arms and rewards, for the estimates of any learner on these data.
+"""Replay of a recorded trace of arms and rewards, to compute the estimates of a learner on given data.
 
     round t: only the recorded arm may be played, and it pays the recorded reward
 
-The learner has no choice; only its estimates are of interest (a `Meter` on `recommend`, the metrics of its state).
-Rounds after the last one of the trace do not count.
+The learner has no choice; only its estimates are of interest, which a `Meter` of its state or of `recommend` can
+record. Rounds after the last round of the trace do not count.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -22,9 +22,9 @@ from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 class Trace(NamedTuple):
     """Rounds of the trace; all trials share one copy."""
 
-    arms: ArrayLike  # [T, K, d], or [K, d] if they never changed
-    index: ArrayLike  # [T] int32, the arm that was played
-    reward: ArrayLike  # [T]  its reward
+    arms: ArrayLike  # [T, K, d], or [K, d] if the arms never change
+    index: ArrayLike  # [T] int32, arm that was played
+    reward: ArrayLike  # [T]  reward of this arm
 
 
 class TraceOutcome(NamedTuple):
@@ -35,20 +35,21 @@ class TraceOutcome(NamedTuple):
 
 @pytree
 class RecordedTrace:
-    """Recorded rounds, the same for every learner and trial. The metric is `reward`."""
+    """Recorded rounds, which are the same for every learner and trial; the only metric is `reward`."""
 
     source: ClassVar[str] = "your own arms and rewards, replayed through any learner"
     units: ClassVar = {"reward": "reward"}
-    trace: Trace = shared(doc="the rounds (made by from_arrays)")
+    trace: Trace = shared(doc="rounds of the trace (constructed by from_arrays)")
 
     @classmethod
     def from_arrays(cls, arms: Any, reward: Any, index: Any = None) -> "RecordedTrace":
-        """Build a trace.
+        """Return the environment for a trace.
 
         Args:
-          arms: `[T, d]` played arms; with `index`, the available arms `[T, K, d]`, or `[K, d]` if they never change.
+          arms: `[T, d]` arms that were played; if `index` is given, the available arms `[T, K, d]`, or `[K, d]` if they
+            never change.
           reward: `[T]` rewards.
-          index: `[T]` index of the played arm among the available ones.
+          index: `[T]` index of the arm that was played among the available arms.
 
         Raises:
           InputError: if shapes do not match, an entry is not a finite number, or an arm does not exist.
@@ -72,7 +73,7 @@ class RecordedTrace:
         return cls.from_arrays(np.eye(4, 2), [1.0, 0.5, 0.0, 0.0])
 
     def check(self) -> None:
-        """Raise InputError for invalid traces."""
+        """Raise InputError if the trace is invalid."""
         trace = self.trace
         if not isinstance(trace, Trace) or np.ndim(trace.reward) != 1 or np.ndim(trace.arms) not in (2, 3):
             raise InputError("RecordedTrace.trace must be a Trace, as from_arrays makes it")
@@ -82,7 +83,7 @@ class RecordedTrace:
                 f"a trace must have arms, index and reward of {rounds} rounds, got {arms} and {index.shape}"
             )
         if index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= arms[-2]:
-            raise InputError(f"index must hold whole numbers in [0, {arms[-2]}), the arms shown")
+            raise InputError(f"index must hold whole numbers in [0, {arms[-2]}), the indices of the arms")
 
     @property
     def dim(self) -> int:
@@ -99,12 +100,12 @@ class RecordedTrace:
         return FixedArmObs(arms, mask) if arms.ndim == 2 else ArmObs(self._at(arms, t), mask)
 
     def learner_time(self, t: jax.Array, state: None) -> jax.Array:
-        """Return the round of the simulation."""
+        """Return t, because every round up to the end of the trace counts."""
         del state
         return t
 
     def is_counted(self, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the trace has a further round."""
+        """Return True if the trace has a round t."""
         del state, obs, decision
         return t < self.trace.reward.shape[0]
 
@@ -116,7 +117,7 @@ class RecordedTrace:
         return state, Reward(reward), TraceOutcome(jnp.where(t < self.trace.reward.shape[0], reward, 0.0))
 
     def admits(self, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the decision is the arm of the trace."""
+        """Return True if the decision is the recorded arm."""
         del state
         mask: Any = obs.mask  # never None in this environment
         return jnp.any(mask & (jnp.arange(obs.arms.shape[0]) == decision.index))

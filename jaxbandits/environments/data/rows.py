@@ -1,4 +1,4 @@
-"""Order of the rows of a table over the rounds of a bandit, and the arms of a row."""
+"""Assignment of the rows of a table to the rounds of a bandit, and the arms of a row."""
 
 from typing import Any, NamedTuple
 
@@ -20,18 +20,18 @@ class Place(NamedTuple):
     """Position of a trial in its table."""
 
     row: jax.Array  # [] int32, row of the next round
-    order: Any = None  # [n] int32, order of this pass if it is shuffled
+    order: Any = None  # [n] int32, order of the rows in this pass; None unless the order is "shuffled"
 
 
 def check_names(name: str, names: Any, n_arms: int) -> None:
-    """Raise `InputError` unless the names are distinct and cover all arms, or are ()."""
+    """Raise `InputError` unless the names are () or a tuple of `n_arms` different strings."""
     are_texts = isinstance(names, tuple) and all(isinstance(text, str) for text in names)
     if not are_texts or len(set(names)) != len(names) or (names and len(names) != n_arms):
         raise InputError(f"{name} must be a tuple of {n_arms} different names, or (), got {format_value(names)}")
 
 
 def check_order(name: str, order: Any, orders: tuple[str, ...] = ORDERS) -> None:
-    """Raise InputError for an unknown order."""
+    """Raise InputError if the order is unknown."""
     if order not in orders:
         raise unknown_name(name, order, orders)
 
@@ -44,7 +44,7 @@ def begin(key: jax.Array, order: str, n: int) -> Place:
 
 
 def follow(key: jax.Array, t: jax.Array, order: str, n: int, place: Place) -> Place:
-    """Return the position after round t: a new permutation in every pass, independent rows, or the table cyclically."""
+    """Return the position after round t; the order "given" repeats the table cyclically."""
     coming = (t + 1).astype(jnp.int32)
     if order == "shuffled":
         return _draw_row(key, coming, place.order)
@@ -57,15 +57,15 @@ def _draw_row(key: jax.Array, t: jax.Array, order: jax.Array) -> Place:
 
 
 def disjoint(x: jax.Array, n_arms: int) -> jax.Array:
-    """Return the arms `[K, K p]` of a context `[p]`.
+    """Return the features `[K, K p]` of K arms for a context `[p]`.
 
-    Arm k holds the context in block k, so that a linear model has separate weights for each arm.
+    Arm k has the context in block k and 0 elsewhere, so that a linear model has separate weights for each arm.
     """
     return (jnp.eye(n_arms, dtype=x.dtype)[:, :, None] * x).reshape(n_arms, n_arms * len(x))
 
 
 def arms_of(seen: object, place: Place, n_arms: int) -> ArmObs:
-    """Return the arms of a row from contexts `[n, p]` or arms `[n, K, d]`; unit vectors if `seen` is None."""
+    """Return the arms of a row, given contexts `[n, p]` or arms `[n, K, d]`; if `seen` is None, return unit vectors."""
     if seen is None:
         return FixedArmObs(jnp.eye(n_arms))
     row = jnp.asarray(seen)[place.row]
@@ -73,14 +73,14 @@ def arms_of(seen: object, place: Place, n_arms: int) -> ArmObs:
 
 
 def dim_of(seen: Any, n_arms: int) -> int:
-    """Return d, the dimension of these arms."""
+    """Return d, the dimension of the arms that `arms_of` returns."""
     if seen is None:
         return n_arms
     return n_arms * seen.shape[1] if seen.ndim == 2 else seen.shape[2]
 
 
 def describe(environment: Any) -> str:
-    """Describe the shape and use of a bandit's observations, and the order of its rows."""
+    """Return text that describes the observations of a bandit and the order of its rows."""
     data = environment.log if hasattr(environment, "log") else environment.table
     shape = None if data.seen is None else np.shape(data.seen)
     shown = "no context" if shape is None else f"{'context' if len(shape) == 2 else 'arms'} {list(shape)}"
@@ -88,7 +88,7 @@ def describe(environment: Any) -> str:
 
 
 def check_fits(name: str, seen: object, n: int, n_arms: int) -> None:
-    """Raise InputError unless these are contexts `[n, p]` or arms `[n, K, d]` of n rows, all finite, or None."""
+    """Raise InputError unless `seen` is None, contexts `[n, p]` or arms `[n, K, d]` with finite entries."""
     if seen is None:
         return
     shape = np.shape(seen)

@@ -1,10 +1,10 @@
-"""Bandit on a table that has the rewards of all arms in every row; in classification one reward per row is 1.
+"""Bandit on a table with the rewards of all arms in every row; in classification, one reward of each row is 1.
 
     round t uses row i_t:   reward_t = R[i_t, a_t]
     regret            = sum_t max_k R[i_t, k] - R[i_t, a_t]        against the best arm of every row
     fixed_arm_regret  = max_k sum_t R[i_t, k] - sum_t R[i_t, a_t]  against the best arm of all rows
 
-In classification `regret` counts mistakes, since the comparator knows the label.
+In classification `regret` is the number of mistakes, since the best arm of a row is its label.
 """
 
 import warnings
@@ -33,48 +33,49 @@ from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Reward
 class RewardTable(NamedTuple):
     """Features and rewards of every row; all trials share one copy."""
 
-    seen: ArrayLike | None  # [n, p] a context; [n, K, d] the arms; None: unit vectors, the same in all rows
+    seen: ArrayLike | None  # [n, p] contexts; [n, K, d] features of the arms; None: the arms are unit vectors
     rewards: ArrayLike  # [n, K]
 
 
 class TableOutcome(NamedTuple):
-    """Reward of the round, and that of its best arm."""
+    """Rewards of a round."""
 
-    reward: jax.Array  # []
-    best_reward: jax.Array  # []
-    arm_reward: jax.Array  # [K]
+    reward: jax.Array  # []  reward of the arm played
+    best_reward: jax.Array  # []  largest reward of the row
+    arm_reward: jax.Array  # [K]  reward of every arm
 
 
 @pytree
 class TableBandit:
-    """A bandit on the rows of a table with all rewards.
+    """Bandit on the rows of a table that has the rewards of all arms.
 
-    For arm k a context `[p]` is placed in a separate block of `[K, K p]`, so that a linear learner has one weight
-    vector per arm (dim = K p). Orders: "iid" (with replacement), "shuffled" (a new permutation for every pass and
-    trial; n integers per trial), "given" (cyclically as in the table, the same in all trials). With `as_context` the
-    observation is the context itself (`ContextObs`), for learners with one model per arm (`jaxbandits.contextual`).
+    The features of arm k are the context `[p]` in block k of a vector `[K p]`, so that a linear learner has one weight
+    vector per arm (dim = K p). With `as_context` the observation is the context itself (`ContextObs`), for learners
+    with one model per arm (`jaxbandits.contextual`). With the order "iid", rows are drawn with replacement. With
+    "shuffled", every pass of every trial is a new permutation of the rows, which takes n integers per trial in the
+    state. With "given", all trials repeat the rows of the table cyclically.
     """
 
     source: ClassVar[str] = "your own labelled rows (CSV, npz, LIBSVM, ARFF) or table of all rewards as a bandit"
     axes: ClassVar = {"arm_reward": ("arm",)}
     units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "reward", "best_reward", "arm_reward"), "reward")
-    table: RewardTable = shared(doc="the rows (made by from_table, from_rewards or from_file)")
-    order: str = static("iid", doc='"iid", "shuffled" every pass, or "given"')
-    as_context: bool = static(False, BOOL, "True: observations are contexts [n, p], common to all arms")
-    classes: tuple[str, ...] = static((), doc="names of the arms in their order; (): numbers from 0")
+    table: RewardTable = shared(doc="rows of the table (constructed by from_table, from_rewards or from_file)")
+    order: str = static("iid", doc='"iid" (with replacement), "shuffled" (in every pass) or "given"')
+    as_context: bool = static(False, BOOL, "whether observations are contexts [p] that all arms share")
+    classes: tuple[str, ...] = static((), doc="names of the arms in their order; (): 0, ..., K - 1")
 
     @classmethod
     def from_table(
         cls, features: object, labels: object, classes: Sequence[Any] | None = None, **settings: FieldValue
     ) -> "TableBandit":
-        """Build a classification bandit: features `[n, p]` are the context, and arm k pays 1 if the label is class k.
+        """Return a classification bandit, in which features are contexts and arm k pays 1 if the label is class k.
 
         Args:
-          features: one row per example.
+          features: `[n, p]` one row per example.
           labels: `[n]` whole numbers or text, of at least two kinds.
           classes: all labels in the order of the arms; None: the categories of a categorical array, otherwise the
             sorted distinct labels.
-          **settings: the other fields, such as `order="given"`.
+          **settings: values of other fields, such as `order="given"`.
 
         Raises:
           InputError: if shapes do not match, an entry is missing, or there is only one label.
@@ -102,14 +103,14 @@ class TableBandit:
         classes: Sequence[Any] | None = None,
         **settings: FieldValue,
     ) -> "TableBandit":
-        """Build a classification bandit from a data frame.
+        """Return a classification bandit for a data frame.
 
         Args:
-          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
-          label: column of the labels, whole numbers or text.
-          features: columns of numbers, the context; no other column is used.
+          frame: a pandas, polars or pyarrow data frame, or a mapping of arrays.
+          label: name of the column with the labels, which are whole numbers or text.
+          features: names of the columns of the context, which contain numbers; other columns are not used.
           classes: all labels in the order of the arms; None: as in `from_table`.
-          **settings: the other fields, such as `order="given"`.
+          **settings: values of other fields, such as `order="given"`.
 
         Raises:
           InputError: if a column is unknown, an entry is missing (the message names row and column), a feature is text,
@@ -123,13 +124,13 @@ class TableBandit:
 
     @classmethod
     def from_file(cls, path: Path, label: str | int = -1, *, order: str = "iid", **reading: Any) -> "TableBandit":
-        """Build a classification bandit from a CSV, npz, LIBSVM or ARFF file; to choose columns, use `from_frame`.
+        """Return a classification bandit for a CSV, npz, LIBSVM or ARFF file; to select columns, use `from_frame`.
 
         Args:
-          path: the file; its extension determines the format.
-          label: name or index of the column of labels.
+          path: path of the file, whose extension determines the format.
+          label: name or index of the column with the labels.
           order: order of the rows.
-          **reading: `standardise`, `intercept`, `header`, `delimiter` as in `datasets.labelled.load_labelled`.
+          **reading: `standardise`, `intercept`, `header` and `delimiter`, as in `datasets.labelled.load_labelled`.
 
         Raises:
           InputError: if the file cannot be read; the message names the file and the line.
@@ -138,12 +139,12 @@ class TableBandit:
 
     @classmethod
     def from_rewards(cls, rewards: Any, seen: Any = None, **settings: FieldValue) -> "TableBandit":
-        """Build a bandit from a table of all rewards.
+        """Return a bandit for a table of all rewards.
 
         Args:
-          rewards: `[n, K]`
-          seen: contexts `[n, p]`, or arms `[n, K, d]`; None: arms are the unit vectors.
-          **settings: the other fields.
+          rewards: `[n, K]` reward of every arm in every row.
+          seen: contexts `[n, p]`, or features of the arms `[n, K, d]`; None: the arms are the unit vectors.
+          **settings: values of other fields.
 
         Raises:
           InputError: if shapes do not match or an entry is not a finite number.
@@ -160,7 +161,7 @@ class TableBandit:
         return cls.from_table(np.eye(6, 2) + 0.5, ["a", "b", "c", "c", "c", "a"])
 
     def check(self) -> None:
-        """Raise InputError for invalid tables or an unknown order."""
+        """Raise InputError if the table is invalid or the order is unknown."""
         if not isinstance(self.table, RewardTable) or np.ndim(self.table.rewards) != 2:
             raise InputError("TableBandit.table must be a RewardTable, as from_table and from_rewards make it")
         rows.check_fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))
@@ -170,7 +171,7 @@ class TableBandit:
             raise InputError("TableBandit.as_context is for contexts of shape (n, p), and the table has none")
 
     def __repr__(self) -> str:
-        """Return sizes, the classes in their order, and settings."""
+        """Return text with the sizes, the classes in their order, and the settings."""
         n, k = np.shape(self.table.rewards)
         arms = describe_names("classes", self.classes) if self.classes else count_of(k, "arm")
         return f"TableBandit({count_of(n, 'row')}; {arms}; {rows.describe(self)})"
@@ -182,13 +183,13 @@ class TableBandit:
 
     @property
     def dim(self) -> int:
-        """d, dimension of the arms: K p with contexts `[p]`, K without any; p with `as_context`."""
+        """Dimension d of the arms: K p for contexts `[p]`, K without contexts; with `as_context`, p."""
         dim = rows.dim_of(self.table.seen, self.n_arms)
         return dim // self.n_arms if self.as_context else dim
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """The smallest and the largest reward of the table."""
+        """Smallest and largest reward in the table."""
         rewards = np.asarray(self.table.rewards)
         return float(rewards.min()), float(rewards.max())
 
@@ -211,11 +212,11 @@ class TableBandit:
         return following, Reward(reward), TableOutcome(reward, largest(paid), paid)
 
     def admits(self, state: Place, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return both regrets."""
+        """Return `regret` and `fixed_arm_regret`, which the module's docstring defines."""
         fixed = values["arm_reward"].max(axis=-1) - values["reward"]
         return {"regret": values["best_reward"] - values["reward"], "fixed_arm_regret": fixed}

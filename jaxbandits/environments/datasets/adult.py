@@ -1,13 +1,14 @@
-"""The UCI Adult data as six groups: the two files as published, and a synthetic stand-in of the same shape.
+"""The UCI Adult data in six groups, read from the two published files, and a synthetic stand-in of the same shape.
 
-`adult.data` and `adult.test` (Becker & Kohavi 1996, UCI Machine Learning Repository, CC BY 4.0): 48,842 people, 15
-comma-separated fields, `?` where a field is missing; in `adult.test` labels end in a full stop and the first line is a
-comment. The groups are {White, Black, others} x {Male, Female}, the label says whether the income is above 50,000.
+The files `adult.data` and `adult.test` (Becker & Kohavi 1996, UCI Machine Learning Repository, CC BY 4.0) describe
+48,842 people by 15 comma-separated fields, where `?` marks a missing field. In `adult.test` labels end with a full
+stop, and the first line is a comment. The groups are {White, Black, others} x {Male, Female}; the label is positive if
+the income is above 50,000.
 
-The paper that we follow (arXiv:2302.09267) does not describe the preprocessing, but its sizes determine it: rows with
-any `?` are dropped, which leaves 45,222 rows in groups of 27020, 11883, 2144, 2084, 1363 and 728, each 364 above the
-paper's budgets [reconstructed]. Features [ours]: 6 standardised measurements, one-hot columns of 8 categorical fields,
-a constant 1: $d = 105$, with mean squared norm 6 + 8 + 1.
+The paper that we follow (arXiv:2302.09267) does not describe the preprocessing, but it follows from the sizes in the
+paper: rows with a `?` are dropped, which leaves 45,222 rows in groups of 27020, 11883, 2144, 2084, 1363 and 728 rows,
+each 364 more than the paper's budgets [reconstructed]. The features [ours] are 6 standardised measurements, one-hot
+codes of 8 categorical fields, and a constant 1. Thus $d = 105$, and the mean squared norm is 6 + 8 + 1.
 """
 
 import functools
@@ -30,7 +31,7 @@ FILES = ("adult.data", "adult.test")
 GROUPS = ("White/Male", "White/Female", "Black/Male", "Black/Female", "others/Male", "others/Female")
 SIZES = (27020, 11883, 2144, 2084, 1363, 728)
 POSITIVE_RATES = (0.3239082, 0.1224438, 0.1902985, 0.0604607, 0.2780631, 0.1208791)
-HELD_OUT = 364  # rows per group that the paper reserves for measuring the risks of imbalanced runs
+HELD_OUT = 364  # rows per group that the paper reserves to estimate risks in the imbalanced setting
 
 MEASUREMENTS = {"age": 0, "fnlwgt": 2, "education-num": 4, "capital-gain": 10, "capital-loss": 11, "hours-per-week": 12}
 RACE, SEX = 8, 9
@@ -80,17 +81,17 @@ _FIELDS = {field: name for name, field in MEASUREMENTS.items()} | {
 }
 NAMES = (*(_FIELDS[field] for field in range(14)), "income")
 DIM = len(MEASUREMENTS) + sum(len(levels) for _, levels in CATEGORIES.values()) + 1
-_UNUSED = {1: ("Never-worked",)}  # their occupation is missing, so that their rows are dropped
+_UNUSED = {1: ("Never-worked",)}  # these people have no occupation, so that their rows are dropped
 
 
 def load_adult(directory: str | os.PathLike[str]) -> Groups:
-    """Read `adult.data` and `adult.test` from a directory: features `[n, 105]`, labels in {-1, 1}, six groups.
+    """Read `adult.data` and `adult.test`: features `[n, 105]`, labels in {-1, 1} and six groups.
 
     Args:
-      directory: holds both files, as the UCI repository publishes them.
+      directory: directory with both files, as the UCI repository publishes them.
 
     Raises:
-      InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
+      InputError: if a file cannot be read or a row is malformed; the message names the file and the line.
     """
     frames = [_people(Path(directory) / name) for name in FILES]
     people = polars().concat([frame for frame in frames if len(frame)] or frames)
@@ -103,7 +104,7 @@ def load_adult(directory: str | os.PathLike[str]) -> Groups:
 
 
 def _people(path: Path) -> "pl.DataFrame":
-    """Read the rows of a file without missing fields."""
+    """Read the rows of a file that have no missing field."""
     pl = polars()
     file = TextFile(path, names=NAMES, comment="|", missing=())
     frame = file.read(dict.fromkeys(NAMES, "text"))
@@ -125,9 +126,9 @@ def _people(path: Path) -> "pl.DataFrame":
 def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
     """Return synthetic data of the same shapes, for use without the files; its `source` is "stand-in".
 
-    Six groups with the real sizes (times `scale`), levels and rates of positive labels; capital columns with heavy
-    tails; labels from one logistic model, slightly different in each group (by 0.15 of its weights), about as hard to
-    predict as the real ones.
+    The six groups have the sizes (times `scale`), the categorical levels and the rates of positive labels of the real
+    data. The capital columns have heavy tails. The labels follow a logistic model whose weights differ slightly between
+    groups (by 0.15 times their size); they are about as hard to predict as the real labels.
 
     Args:
       scale: factor of the group sizes, in (0, 1]; every group has at least 2 rows.
@@ -151,7 +152,7 @@ def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
 
 
 def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, source: str) -> Groups:
-    """Build a table: standardised measurements `[n, 6]`, one-hot levels `[n, 8]`, constant; groups by race and sex."""
+    """Return the groups for measurements `[n, 6]`, which are standardised, and one-hot encoded levels `[n, 8]`."""
     spread = measurements.std(axis=0)
     columns = [(measurements - measurements.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)]
     for place, (_, known) in enumerate(CATEGORIES.values()):
@@ -166,7 +167,7 @@ def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, sou
 
 
 def _levels_like(rng: np.random.Generator, group: np.ndarray) -> np.ndarray:
-    """Return levels `[n, 8]`: race and sex of the group, other fields from separate skewed distributions."""
+    """Draw levels `[n, 8]`: race and sex match the group, and other fields have independent skewed distributions."""
     columns = []
     for field, (_, known) in CATEGORIES.items():
         if field == SEX:
@@ -183,7 +184,7 @@ def _levels_like(rng: np.random.Generator, group: np.ndarray) -> np.ndarray:
 
 
 def _measurements_like(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return `[n, 6]`: age, weight, education, two capital columns (mostly 0, otherwise large), hours."""
+    """Draw `[n, 6]`: age, weight, education, two capital columns (mostly 0, otherwise large) and hours."""
     gain = np.where(rng.random(n) < 0.08, np.minimum(rng.lognormal(8.5, 1.0, n), 99_999.0), 0.0)
     loss = np.where(rng.random(n) < 0.05, rng.normal(1900.0, 350.0, n), 0.0)
     age, hours = 17.0 + rng.gamma(2.6, 8.3, n), rng.normal(41.0, 12.0, n)
@@ -191,7 +192,7 @@ def _measurements_like(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _intercept(score: np.ndarray, rate: float) -> float:
-    """Return the c for which the mean of sigmoid(score + c) is `rate`, by bisection."""
+    """Return the number c for which the mean of sigmoid(score + c) is `rate`, by bisection."""
     low, high = -40.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2.0

@@ -1,9 +1,9 @@
-"""The UCI Covertype data: the real file, a synthetic stand-in of the same shape, and clusters of rows as arms.
+"""The UCI Covertype data: a reader of the file, a synthetic stand-in of the same shape, and clusters of rows as arms.
 
-Blackard & Dean's forest cover types (UCI Machine Learning Repository): 581,012 rows, no header, 55 comma-separated
-integers: 10 measurements, 4 wilderness areas, 40 soil types, and the cover type 1..7 last. The paper that we follow
-(arXiv:2507.11847) clusters the measurements into 60 arms; a pull of an arm pays 1 when a row of its cluster is of
-cover type 2 (lodgepole pine).
+The file of Blackard & Dean's forest cover types (UCI Machine Learning Repository) has 581,012 rows and no header. A row
+has 55 comma-separated integers: 10 measurements, indicators of 4 wilderness areas and 40 soil types, and the cover type
+1, ..., 7. The paper that we follow (arXiv:2507.11847) clusters the measurements into 60 arms; a play of an arm draws a
+row of its cluster and pays 1 if the cover type of this row is 2 (lodgepole pine).
 """
 
 import os
@@ -18,32 +18,32 @@ from jaxbandits.environments.datasets.files import TextFile
 
 MEASUREMENTS, COLUMNS, CLASSES = 10, 55, 7
 LODGEPOLE_PINE = 2
-_CHUNK = 20_000  # rows per block of the k-means assignment; bounds the memory of the [rows, k] distances
+_CHUNK = 20_000  # rows per block in the assignment to clusters, which limits the memory for distances [rows, k]
 
 
 class Rows(NamedTuple):
-    """A classification data set."""
+    """Rows of the data set, with binary labels."""
 
-    features: np.ndarray  # [N, 10]  the raw measurements
-    labels: np.ndarray  # [N]  1 where the cover type is the rewarded one, else 0
+    features: np.ndarray  # [N, 10]  measurements, not standardised
+    labels: np.ndarray  # [N]  1 if the row has the rewarded cover type, else 0
     source: str  # "covertype" | "stand-in"
 
 
 class Clusters(NamedTuple):
-    """Arms of a bandit made from rows."""
+    """Arms of a bandit, each of which is a cluster of rows."""
 
-    arms: np.ndarray  # [K, d]  means of the clusters' standardised rows and a constant, the longest of norm 1
-    means: np.ndarray  # [K]  share of label 1 in each cluster: the mean reward of the arm
-    sizes: np.ndarray  # [K]  rows in each cluster
-    source: str
+    arms: np.ndarray  # [K, d]  mean standardised row of each cluster, and a constant; the largest norm is 1
+    means: np.ndarray  # [K]  fraction of label 1 in each cluster, the mean reward of the arm
+    sizes: np.ndarray  # [K]  number of rows in each cluster
+    source: str  # source of the rows
 
 
 def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE) -> Rows:
     """Read `covtype.data` or `covtype.data.gz` in the format of the UCI repository.
 
     Args:
-      path: the file; gzip is detected from its first bytes.
-      rewarded: the cover type (1..7) whose rows have label 1.
+      path: path of the file; gzip is detected from the first bytes.
+      rewarded: cover type (1, ..., 7) whose rows have the label 1.
 
     Raises:
       InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
@@ -54,7 +54,7 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
 
 
 def load_cover_types(path: str | os.PathLike[str], every: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Read all 54 attributes `[n, 54]` and the cover types 1..7 `[n]` of every `every`-th row.
+    """Read all attributes `[n, 54]` and the cover types `[n]` (1, ..., 7) of every `every`-th row.
 
     Raises:
       InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
@@ -63,7 +63,7 @@ def load_cover_types(path: str | os.PathLike[str], every: int = 1) -> tuple[np.n
 
 
 def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns `[n, p]` and the cover types `[n]` of every `every`-th row."""
+    """Return the columns `features` `[n, p]` and the cover types `[n]` of every `every`-th row."""
     file = TextFile(path, names=[*map(str, range(COLUMNS))])
     columns, cover_type = [*map(str, features)], file.names[-1]
     frame = file.read(dict.fromkeys([*columns, cover_type], "integer"))
@@ -74,12 +74,10 @@ def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> 
 
 
 def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:
-    """Return synthetic data of the same shape, for use without the real file.
+    """Return synthetic data of the same shape, for use without the real file; its `source` is "stand-in".
 
-    Its `source` is "stand-in".
-
-    10 correlated, skewed columns from 4 latent factors; labels from a logistic model with a nonlinear term, which a
-    model that is linear in the cluster means cannot fit exactly.
+    The 10 columns are correlated through 4 latent factors, and half of them are skewed. The labels follow a logistic
+    model with a nonlinear term, which a model that is linear in the cluster means cannot fit exactly.
     """
     rows = ranges.integer("rows", rows, "[1, 1e9]")
     rng = np.random.default_rng(ranges.integer("seed", seed, "[0, inf)"))
@@ -94,9 +92,11 @@ def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:
 
 
 def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_000, iterations: int = 30) -> Clusters:
-    """Turn rows into arms: standardise, k-means on a subsample, assign every row, append 1, divide by the largest norm.
+    """Return arms that are clusters of rows, found by k-means on a subsample of the standardised rows.
 
-    The division is ours (the theory requires arms in the unit ball; the paper does not mention it).
+    Every row is assigned to the nearest centre. An arm is the mean row of a cluster with a 1 appended. All arms are
+    divided by the largest norm; this step is ours, because the theory requires arms in the unit ball, but the paper
+    does not mention it.
 
     Raises:
       InputError: if there are fewer distinct rows than arms.
@@ -122,7 +122,7 @@ def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_00
 
 
 def kmeans(points: np.ndarray, k: int, rng: np.random.Generator, iterations: int = 30) -> np.ndarray:
-    """Return `[k, d]` centres: k-means++ seeding (Arthur & Vassilvitskii, SODA 2007), then Lloyd's iterations.
+    """Return centres `[k, d]` by k-means++ seeding (Arthur & Vassilvitskii, SODA 2007) and Lloyd's iterations.
 
     A cluster that loses all its points keeps its centre.
 
@@ -152,7 +152,7 @@ def kmeans(points: np.ndarray, k: int, rng: np.random.Generator, iterations: int
 
 
 def _nearest(points: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest centre `[N]` of each point, and the squared distance to it up to a constant per point."""
+    """Return the index `[N]` of the nearest centre of each point, and the squared distance up to a point's constant."""
     score = np.sum(centers**2, axis=1) - 2.0 * points @ centers.T
     nearest = np.argmin(score, axis=1)
     return nearest, score[np.arange(len(points)), nearest]

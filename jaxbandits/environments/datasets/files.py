@@ -1,10 +1,10 @@
-r"""Tables in text files, read with polars and a schema of column types; errors name the file and the line.
+r"""Reader of tables in text files, which uses polars and a schema of column types; errors name the file and the line.
 
     file = TextFile("u.data", separator="\t", names=("user", "item", "rating", "timestamp"))
     frame = file.read({"user": "integer", "item": "integer", "rating": "number", "timestamp": "integer"})
 
-polars handles byte-order marks, Windows line ends, quotes and gzip. Blank lines and spaces around cells are skipped,
-and an empty or ill-typed cell raises `InputError`.
+polars handles byte-order marks, Windows line ends, quotes and gzip. Blank lines and spaces around cells are ignored; a
+cell that is empty or has the wrong type raises `InputError`.
 """
 
 import gzip
@@ -30,10 +30,10 @@ _HINT = " (encode text as numbers, fill gaps or leave their rows out)"
 
 
 def polars() -> Any:
-    """Import polars, which the extra `data` installs.
+    """Import and return polars, which the extra `data` installs.
 
     Raises:
-      InputError: if it is not installed.
+      InputError: if polars is not installed.
     """
     try:
         import polars
@@ -46,8 +46,8 @@ class TextFile:
     """Text file with one row per line.
 
     Attributes:
-      path: the file, plain or compressed.
-      names: names of its columns.
+      path: path of the file, plain or compressed.
+      names: names of the columns.
 
     Raises:
       InputError: if the file cannot be read, has no rows, or has a different number of columns than `names`.
@@ -65,17 +65,17 @@ class TextFile:
         quote: str = '"',
         missing: Collection[str] = MISSING,
     ):
-        """Read the first line.
+        """Read the first line of the file, which determines the number of columns.
 
         Args:
-          path: the file.
-          separator: the character that separates cells.
-          header: True if the first row holds names.
-          names: column names of a file without a header; by default their numbers from 0.
+          path: path of the file.
+          separator: character that separates cells.
+          header: True if the first row contains column names.
+          names: column names of a file without a header; the default is the numbers from 0.
           skip: number of lines before the table.
           comment: prefix of comment lines.
-          quote: the character around cells that contain a separator.
-          missing: texts that mean a missing value.
+          quote: character around cells that contain a separator.
+          missing: texts that represent a missing value.
         """
         if not isinstance(separator, str) or len(separator) != 1 or separator in '\r\n"':
             raise InputError(f"delimiter must be one character, got {format_value(separator)}")
@@ -98,7 +98,7 @@ class TextFile:
             )
 
     def column(self, role: str, column: Any) -> str:
-        """Return the name of a column that is given by its name or its index; negative indices count from the end.
+        """Return the name of a column, given its name or its index; negative indices count from the end.
 
         Raises:
           InputError: if the column does not exist.
@@ -118,10 +118,11 @@ class TextFile:
         return self.names[int(column)]
 
     def read(self, schema: Mapping[str, str]) -> "pl.DataFrame":
-        """Return columns as float64 ("number"), int64 ("integer") and text ("text"), and `line`, the line of each row.
+        """Return a data frame with the columns of a schema, and the column `line`, the position of a row in the file.
 
         Args:
-          schema: column name to type; other columns are ignored.
+          schema: dict from column names to types: "number" (float64), "integer" (int64) or "text"; other columns are
+            ignored.
 
         Raises:
           InputError: if a row has too many cells, or a cell is empty or has the wrong type; the message names the file
@@ -135,14 +136,14 @@ class TextFile:
         )
         frame.columns = ["line", *(self.names[position] for position in positions)]
         is_null = frame.select(pl.all_horizontal(pl.exclude("line").is_null())).to_series()
-        if is_null.any():  # a blank line, or one without entries in these columns
+        if is_null.any():  # a row may be a blank line, or have no entries in these columns
             frame = frame.filter(~(is_null & (self._lines()["text"].str.strip_chars() == "").gather(frame["line"])))
         if not len(frame):
             raise InputError(f"{self.path} holds no rows")
         return frame.select("line", *(self._convert(frame, name, kind, types[kind]) for name, kind in schema.items()))
 
     def _convert(self, frame: "pl.DataFrame", name: str, kind: str, dtype: Any) -> "pl.Series":
-        """Return a column converted to its type, without empty cells."""
+        """Return a column converted to its type, after checking that no cell is empty or invalid."""
         cells = _plain(frame[name])
         found = cells.cast(dtype, strict=False)
         good = found.is_finite() if kind == "number" else found.is_not_null()
@@ -156,17 +157,17 @@ class TextFile:
         return found.alias(name)
 
     def title(self, name: str) -> str:
-        """Return the description of a column for messages: its name and its number from 1."""
+        """Return the text that names a column in messages: its number (from 1) and its name."""
         return f"column {self.names.index(name) + 1}" + (f" ({name})" if not name.isdigit() else "")
 
     def require(self, frame: "pl.DataFrame", name: str, good: Any, message: Callable[[Any], object]) -> None:
-        """Raise the InputError of the first row for which an expression is False.
+        """Raise InputError for the first row for which an expression is False.
 
         Args:
           frame: result of `read`.
           name: name of a column.
-          good: an expression of polars.
-          message: function from the cell in this column to the text of the error.
+          good: a polars expression or series of bools.
+          message: function that maps the cell in this column to the error message.
         """
         passed = frame.select(good).to_series()
         if not passed.all():
@@ -174,11 +175,11 @@ class TextFile:
             self._refuse(frame, row, str(message(frame[name][row])))
 
     def _refuse(self, frame: "pl.DataFrame", row: int, message: str) -> None:
-        """Raise the InputError of a row of the result of `read`, with its line."""
+        """Raise an InputError that names the line of a row of the result of `read`."""
         raise InputError(f"{self.path}, line {self._lines()['number'][int(frame['line'][row])]}: {message}")
 
     def _lines(self) -> "pl.DataFrame":
-        """Return the lines that are rows, `text`, and their numbers from 1 in the file, `number`."""
+        """Return a frame of the lines that are rows: their `text`, and their `number` in the file, from 1."""
         pl = polars()
         text = read_bytes(self.path).decode(errors="replace").split("\n")
         lines = pl.DataFrame({"text": text}).with_row_index("number", 1)[self._skip :]
@@ -187,7 +188,7 @@ class TextFile:
         return lines[1:] if self._header else lines
 
     def _scan(self, types: Sequence[Any] | None = None, **reading: Any) -> "pl.DataFrame":
-        """Read cells with polars: with these types, as text if a cell has another type, or without types."""
+        """Read the file with polars; columns are text if `types` is None or if a cell does not have its type."""
         pl = polars()
         try:
             return pl.read_csv(
@@ -211,7 +212,7 @@ class TextFile:
             raise self._unreadable(str(error)) from None
 
     def _unreadable(self, said: str) -> InputError:
-        """Return the InputError of the first row with too many cells, or else one with the message of polars."""
+        """Return an InputError for the first row with too many cells, or else with the message of polars."""
         if "utf-8" in said:
             return InputError(f"{self.path}: not UTF-8 text")
         lines, width = self._lines(), len(self.names) if hasattr(self, "names") else np.inf
@@ -226,19 +227,21 @@ class TextFile:
 def read_examples(
     path: Path, roles: Mapping[str, tuple[Any, str]], separator: str = ",", header: bool = False
 ) -> list[np.ndarray]:
-    """Read columns that have a role, and all others as features.
+    """Read the columns that have a role, and all other columns as features.
 
     Args:
-      path: the file.
-      roles: mapping from a role to the name or index of its column and the column's type, as in `TextFile.read`.
-      separator: the character that separates cells.
-      header: True if the first row holds names.
+      path: path of the file.
+      roles: dict from a role to the name or index of its column and the column's type, as in `TextFile.read`.
+      separator: character that separates cells.
+      header: True if the first row contains column names.
 
     Returns:
-      Features `[n, d]`, and a column `[n]` for each role; text becomes whole numbers if every cell is one.
+      Features `[n, d]`, and a column `[n]` for each role; text is converted to whole numbers if all cells are whole
+      numbers.
 
     Raises:
-      InputError: if a column does not exist or has two roles, if there are no features, and as `TextFile`.
+      InputError: if a column does not exist or has two roles, if there are no features, and for the reasons of
+        `TextFile`.
     """
     file = TextFile(path, separator=separator, header=header)
     kinds = {file.column(role, column): kind for role, (column, kind) in roles.items()}
@@ -249,10 +252,10 @@ def read_examples(
 
 
 def features_of(file: TextFile, others: Collection[str], n_roles: int = 1) -> list[str]:
-    """Return the columns of a file that have no role.
+    """Return the names of the columns of a file that have no role.
 
     Raises:
-      InputError: if there are none, or if two roles have the same column.
+      InputError: if there is no such column, or if two roles have the same column.
     """
     if len(others) < n_roles:
         raise InputError(f"label and group are the same column of {file.path}")
@@ -263,14 +266,14 @@ def features_of(file: TextFile, others: Collection[str], n_roles: int = 1) -> li
 
 
 def labels_of(column: "pl.Series") -> np.ndarray:
-    """Return a column of text; as whole numbers if every cell is a whole number that fits int64."""
+    """Return a column of text as an array, converted to int64 if every cell is a whole number."""
     whole = column.cast(polars().Int64, strict=False)
     is_whole = not whole.null_count() and column.str.contains(r"^(0|-?[1-9][0-9]*)$").all()
     return (whole if is_whole else column).to_numpy()
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file, decompressed and without the byte-order mark.
+    """Return the decompressed bytes of a file, without the byte-order mark.
 
     Raises:
       InputError: if the file cannot be read.
@@ -296,6 +299,6 @@ def check_readable(path: Any) -> None:
 
 
 def _plain(cells: "pl.Series") -> "pl.Series":
-    """Return cells of text without surrounding blanks and quotes."""
+    """Return a column in which cells of text have no surrounding spaces and quotes."""
     is_text = cells.dtype == polars().String
     return cells.str.strip_chars().str.replace(r'^"(.*)"$', "$1") if is_text else cells

@@ -1,7 +1,8 @@
-"""FilmTrust: 1,508 users, 2,071 films, 35,497 ratings from 0.5 to 4 by halves (Guo, Zhang & Yorke-Smith, IJCAI 2013).
+"""FilmTrust ratings of 1,508 users and 2,071 films, from 0.5 to 4 in steps of 0.5 (Guo et al., IJCAI 2013).
 
-The file is `ratings.txt` of the FilmTrust data set that the authors of LibRec published. Three pairs of user and item
-occur twice in it, two of them with different ratings. The last rating of a pair counts, so that 35,494 ratings remain.
+The data set by Guo, Zhang and Yorke-Smith was published by the authors of LibRec as the file `ratings.txt` with 35,497
+ratings. Three pairs of user and item occur twice, two of them with different ratings. The last rating of a pair counts,
+so that 35,494 ratings remain.
 """
 
 import os
@@ -15,13 +16,13 @@ _FORMAT = Format("filmtrust", ("user", "item", "rating"), None, (0.5, 4.0), 0.5,
 def load_filmtrust(
     path: str | os.PathLike[str], *, shape: tuple[int, int] = SHAPE, n_ratings: int | None = N_RATINGS
 ) -> Ratings:
-    """Read `ratings.txt`, plain or gzip-compressed: a line is `user item rating`, ids from 1.
+    """Read `ratings.txt`, plain or gzip-compressed, whose lines are `user item rating` with ids from 1.
 
     The fields are separated by spaces, or by commas as in common copies of the file.
 
     Args:
-      path: the file.
-      shape: (users, items), which bound the ids.
+      path: path of the file.
+      shape: number of users and number of items, which bound the ids.
       n_ratings: required number of lines; None: any positive number.
 
     Raises:

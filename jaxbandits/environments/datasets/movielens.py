@@ -1,7 +1,7 @@
-"""MovieLens-100k: 943 users, 1,682 films, 100,000 ratings from 1 to 5 (Harper & Konstan, ACM TiiS 2015).
+"""MovieLens-100k: 100,000 ratings from 1 to 5 of 1,682 films by 943 users (Harper & Konstan, ACM TiiS 2015).
 
-The file is `u.data` of `ml-100k.zip` from GroupLens (grouplens.org/datasets/movielens/100k), whose licence forbids
-redistribution.
+The ratings are in the file `u.data` of `ml-100k.zip`, which GroupLens publishes
+(grouplens.org/datasets/movielens/100k) under a licence that forbids redistribution.
 """
 
 import os
@@ -15,11 +15,11 @@ _FORMAT = Format("movielens-100k", ("user", "item", "rating", "timestamp"), "\t"
 def load_movielens(
     path: str | os.PathLike[str], *, shape: tuple[int, int] = SHAPE, n_ratings: int | None = N_RATINGS
 ) -> Ratings:
-    """Read `u.data`, plain or gzip-compressed: a line is `user item rating timestamp` between tabs, ids from 1.
+    """Read `u.data`, plain or gzip-compressed, with tab-separated lines `user item rating timestamp` and ids from 1.
 
     Args:
-      path: the file.
-      shape: (users, items), which bound the ids.
+      path: path of the file.
+      shape: number of users and number of items, which bound the ids.
       n_ratings: required number of lines; None: any number, for parts of the data such as `u1.base`.
 
     Raises:

@@ -1,10 +1,10 @@
 """Published data sets: their addresses, their terms, and their local copies.
 
-    path = fetch("adult")        the directory of its files, downloaded unless they are there
+    path = fetch("adult")        directory of the files, which are downloaded if they are missing
 
-They are stored in the directory JAXBANDITS_DATA, or else in the user's cache, with one folder per set. A download is
-checked by the SHA-256 digest of its text after decompression, with Unix line ends and without blank lines at both ends,
-since servers and editors change these.
+Data sets are stored in the directory JAXBANDITS_DATA, or else in the user's cache, with one folder per data set. A
+download is checked by the SHA-256 digest of its decompressed text. Before the digest is computed, line ends are
+converted to Unix line ends and white space at both ends is removed, since servers and editors change these.
 """
 
 import contextlib
@@ -20,17 +20,17 @@ from typing import Any, NamedTuple
 
 from jaxbandits.base.errors import InputError, unknown_name
 
-_TIMEOUT_S = 30.0  # seconds until the first byte, and between two reads
+_TIMEOUT_S = 30.0  # longest wait for the first byte and between two reads, in seconds
 
 
 class RemoteFile(NamedTuple):
     """A file of a data set.
 
     Attributes:
-      name: name of the copy.
-      url: address of the file, or of the zip archive that it is in; "" if users must download it themselves.
-      sha256: digest of its text; "" if it is not known.
-      member: end of its path in the archive; "" if it is not in one.
+      name: name of the local copy.
+      url: address of the file, or of the zip archive that contains it; "" if users must download the file themselves.
+      sha256: SHA-256 digest of the text; "" if it is not known.
+      member: end of the path of the file in the archive; "" if `url` is not an archive.
     """
 
     name: str
@@ -40,13 +40,13 @@ class RemoteFile(NamedTuple):
 
 
 class DataSet(NamedTuple):
-    """A data set.
+    """Entry of a published data set.
 
     Attributes:
       title: description of the data set.
-      terms: licence, and whom to cite.
+      terms: licence, and authors to cite.
       files: all files of the data set.
-      by_hand: where users can download the files if `fetch` cannot.
+      by_hand: place from which users can download the files; "" if `fetch` downloads them.
     """
 
     title: str
@@ -56,7 +56,7 @@ class DataSet(NamedTuple):
 
     @property
     def argument(self) -> str:
-        """Name of the only file, which readers and `--data` expect; "" if they expect the folder."""
+        """Name of the file if there is only one, else "": readers and `--data` then expect the folder."""
         return self.files[0].name if len(self.files) == 1 else ""
 
 
@@ -134,22 +134,22 @@ DATA_SETS = {
 
 
 def directory() -> Path | None:
-    """Return JAXBANDITS_DATA, else the directory of data sets in the user's cache; None without the extra `data`."""
+    """Return JAXBANDITS_DATA, else the directory in the user's cache; None if the extra `data` is not installed."""
     named = os.environ.get("JAXBANDITS_DATA", "")
     if named:
         return Path(named).expanduser()
     try:
-        import platformdirs  # with pooch
+        import platformdirs  # installed together with pooch
     except ImportError:
         return None
     return platformdirs.user_cache_path("jaxbandits") / "data"
 
 
 def find_entry(name: str) -> DataSet:
-    """Return a data set by its name.
+    """Return the entry of a data set, given its name.
 
     Raises:
-      InputError: for an unknown name; the message suggests the closest names.
+      InputError: if the name is unknown; the message suggests similar names.
     """
     if name not in DATA_SETS:
         raise unknown_name("data set", name, DATA_SETS)
@@ -157,10 +157,10 @@ def find_entry(name: str) -> DataSet:
 
 
 def find(name: str) -> Path | None:
-    """Return the path of a data set for `--data`: its file, or the folder of several; None if it is missing.
+    """Return the path of a data set for `--data`: its only file, or the folder of its files; None if a file is missing.
 
     Raises:
-      InputError: for an unknown name.
+      InputError: if the name is unknown.
     """
     found, place = find_entry(name), directory()
     if place is None or not all((place / name / file.name).is_file() for file in found.files):
@@ -169,11 +169,11 @@ def find(name: str) -> Path | None:
 
 
 def fetch(name: str) -> Path:
-    """Download the missing files of a data set, and return the result of `find`.
+    """Download the missing files of a data set, and return the path of the data set (as `find` does).
 
     Raises:
-      InputError: if the name is unknown, the extra `data` is not installed, the download fails, a file is not the
-        published one, or it cannot be written.
+      InputError: if the name is unknown, the extra `data` is not installed, the download fails, a file differs from the
+        published file, or a file cannot be written.
     """
     found, place = find_entry(name), directory()
     if found.by_hand:
@@ -197,7 +197,7 @@ def fetch(name: str) -> Path:
 
 
 def by_hand(name: str) -> str:
-    """Describe where users find the files that `fetch` cannot download, and where to put them."""
+    """Return an instruction where to get the files that `fetch` cannot download, and where to put them."""
     found, place = find_entry(name), directory()
     folder = f"{place / name if place else name}"
     return f"get {' and '.join(file.name for file in found.files)} from {found.by_hand}, and put it into {folder}"
@@ -205,19 +205,19 @@ def by_hand(name: str) -> str:
 
 @contextlib.contextmanager
 def _new_folder(folder: Path) -> Iterator[None]:
-    """Create a folder for the block; if it is empty afterwards, remove it and the parents that were created."""
+    """Create a folder for a `with` block; if it is empty at the end, remove it and the parents that were created."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):  # the first one that is not empty
+        with contextlib.suppress(OSError):  # stop at the first folder that is not empty
             for path in new:
                 path.rmdir()
 
 
 def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
-    """Download a file into a folder, check that it is the published one, and return its path."""
+    """Download a file into a folder, compare its digest with the published one, and return its path."""
     import requests
 
     pooch.get_logger().setLevel("WARNING")
@@ -240,13 +240,14 @@ def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
         raise InputError(f"the file that {file.url} sent is damaged or incomplete") from None
     if found != file.sha256:
         raise InputError(
-            f"what {file.url} sent is not {file.name} as published (SHA-256 {found[:12]}..., not {file.sha256[:12]}...)"
+            f"the file from {file.url} is not {file.name} as published "
+            f"(SHA-256 {found[:12]}..., not {file.sha256[:12]}...)"
         )
     return path
 
 
 def _write(url: str, path: str, pooch: Any) -> None:
-    """Download as `pooch.HTTPDownloader` does, and close the connection even if it fails."""
+    """Download a file like `pooch.HTTPDownloader`, but close the connection even if an error occurs."""
     import requests
 
     del pooch
@@ -268,7 +269,7 @@ def _extract(path: Path, file: RemoteFile) -> Path:
 
 
 def text_digest(path: Path) -> str:
-    """Return the SHA-256 of a text: uncompressed, with line ends of Unix, without white space at its ends."""
+    """Return the SHA-256 digest of a decompressed text, with Unix line ends and no white space at both ends."""
     data = path.read_bytes()
     data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     return hashlib.sha256(data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").strip()).hexdigest()

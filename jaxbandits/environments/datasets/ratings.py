@@ -1,7 +1,7 @@
-"""Ratings: the observed entries of a matrix of users and items, read from text files or synthetic.
+"""Ratings, the observed entries of a matrix of users and items, which are read from text files or synthetic.
 
-This module has the container `Ratings`, the reader that `movielens.py` and `filmtrust.py` share, and synthetic low-rank
-ratings for use without a real file.
+This module defines the container `Ratings`, the reader that `movielens.py` and `filmtrust.py` use, and synthetic
+low-rank ratings.
 """
 
 import dataclasses
@@ -16,39 +16,39 @@ from jaxbandits.environments.datasets.files import TextFile, polars, read_bytes
 
 @dataclasses.dataclass(frozen=True)
 class Ratings:
-    """The observed entries of a user-by-item matrix; every (user, item) occurs once."""
+    """Observed entries of a matrix of m users and n items; every pair of user and item occurs at most once."""
 
-    users: np.ndarray  # [N] int32, from 0
-    items: np.ndarray  # [N] int32, from 0
+    users: np.ndarray  # [N] int32, index of the user, from 0
+    items: np.ndarray  # [N] int32, index of the item, from 0
     ratings: np.ndarray  # [N] float64
-    shape: tuple[int, int]  # (m users, n items), including those without a rating
+    shape: tuple[int, int]  # (m, n), including users and items without ratings
     scale: tuple[float, float]  # smallest and largest possible rating
     source: str  # "movielens-100k" | "filmtrust" | "stand-in"
 
     def __len__(self) -> int:
-        """N, the number of ratings."""
+        """Return N, the number of ratings."""
         return len(self.ratings)
 
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """Layout of a line of a file of ratings: user, item, rating, then unused fields."""
+    """Format of a file of ratings, whose lines have the user, the item, the rating, and unused fields."""
 
-    source: str
-    fields: tuple[str, ...]
+    source: str  # name of the data
+    fields: tuple[str, ...]  # names of the fields of a line
     separator: str | None  # None: spaces or commas
-    scale: tuple[float, float]  # smallest and largest rating
-    step: float  # ratings are the smallest one plus a multiple of this
-    repeats: bool  # whether a pair may occur several times; its last rating counts
+    scale: tuple[float, float]  # smallest and largest possible rating
+    step: float  # difference between neighbouring ratings
+    repeats: bool  # whether a pair may occur several times, in which case the last rating counts
 
 
 def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, int], n_ratings: int | None) -> Ratings:
-    """Read one rating per line, in the order of the file.
+    """Read a file with one rating per line; the ratings are in the order of the file.
 
     Args:
-      path: the file, plain or compressed; blank lines are skipped.
-      form: layout of a line.
-      shape: (users, items): ids run from 1 to these numbers.
+      path: path of the file, plain or compressed; blank lines are skipped.
+      form: format of the file.
+      shape: number of users and number of items, which bound the ids; ids start at 1.
       n_ratings: required number of lines; None: any positive number.
 
     Raises:
@@ -78,17 +78,18 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
 
 
 def densest_part(ratings: Ratings, users: int, items: int) -> Ratings:
-    """Return the ratings of the most active users for the most rated items, both counted in all ratings.
+    """Return the ratings by the users with most ratings, restricted to the items with most ratings.
 
-    Ties are broken by the lower id. The ids are renumbered from 0 in their original order.
+    All ratings are counted to select users and items. Ties go to the lower id. The ids are renumbered from 0 in their
+    original order.
 
     Args:
-      ratings: ratings of at least `users` users and `items` items.
+      ratings: ratings with at least `users` users and `items` items.
       users: number of users to keep.
       items: number of items to keep.
 
     Raises:
-      InputError: for more users or items than there are, or fewer than one.
+      InputError: if `users` or `items` is less than 1 or exceeds the available number.
     """
     kept = []
     for ids, most, wanted, what in zip(
@@ -116,19 +117,19 @@ def low_rank_ratings(
     noise: float = 0.3,
     seed: int = 0,
 ) -> Ratings:
-    """Generate ratings of any shape and density: random entries of a low-rank matrix. Their `source` is "stand-in".
+    """Return synthetic ratings, which are random entries of a low-rank matrix plus noise; their `source` is "stand-in".
 
-    The entry of user i and item j is `(low + high) / 2 + 0.5 + 0.225 (high - low) <a_i, b_j> / sqrt(rank) + noise z`
-    for standard normal a_i, b_j [rank] and z, rounded to the scale and clipped to it.
+    The rating of item j by user i is `(low + high) / 2 + 0.5 + 0.225 (high - low) <a_i, b_j> / sqrt(rank) + noise z`
+    for standard normal a_i, b_j [rank] and z, rounded to a multiple of `step` above `low` and clipped to the scale.
 
     Args:
-      shape: (users, items).
-      n_ratings: observed entries, drawn without replacement.
-      rank: rank of the matrix before noise and rounding.
+      shape: number of users and number of items.
+      n_ratings: number of observed entries, which are drawn without replacement.
+      rank: rank of the matrix without noise and rounding.
       scale: smallest and largest rating.
-      step: distance of neighbouring ratings.
+      step: difference between neighbouring ratings.
       noise: standard deviation of the noise term.
-      seed: the same seed gives the same ratings.
+      seed: seed of the draws.
     """
     users, items = shape = _checked_shape(shape)
     low, high = scale

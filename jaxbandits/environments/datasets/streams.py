@@ -1,8 +1,8 @@
-"""Features and targets from files: CSV, LIBSVM and npz, as arrays.
+"""Readers of features and targets from CSV, LIBSVM and npz files.
 
     features, targets = load_csv("housing.csv", target="price", standardise=True, intercept=True)
 
-Every column except the target is a feature. To choose columns, use a data frame: `DataStream.from_frame(
+Every column except the target is a feature. To select columns, use a data frame: `DataStream.from_frame(
 polars.read_csv("housing.csv"), target="price", features=["area", "rooms"])`.
 """
 
@@ -28,15 +28,15 @@ def load_csv(
     standardise: bool = False,
     intercept: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read a table of numbers with one row per example; `DataStream.from_frame` takes a data frame instead.
+    """Read a table of numbers with one row per example; for a data frame, use `DataStream.from_frame`.
 
     Args:
-      path: the file, plain or compressed; blank lines are skipped.
-      target: the column to predict: its name in the header or its index; negative indices count from the end.
-      delimiter: one character between the cells.
-      header: whether the first row holds names.
-      standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
-      intercept: append a feature that is always 1.
+      path: path of the file, plain or compressed; blank lines are skipped.
+      target: name or index of the column to predict; negative indices count from the end.
+      delimiter: character that separates cells.
+      header: True if the first row contains column names.
+      standardise: True to give every feature mean 0 and standard deviation 1 over the file; constant features become 0.
+      intercept: True to append a feature that is always 1.
 
     Returns:
       Features `[n, d]` and targets `[n]`.
@@ -52,16 +52,16 @@ def load_csv(
 def load_libsvm(
     path: Path, n_features: int | None = None, *, standardise: bool = False, intercept: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read `target index:value index:value ...`, indices from 1, with scikit-learn (extra `data`).
+    """Read a LIBSVM file with lines `target index:value index:value ...`, using scikit-learn (extra `data`).
 
     Args:
-      path: the file, plain or compressed.
-      n_features: d; None: the largest index in the file.
-      standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
-      intercept: append a feature that is always 1.
+      path: path of the file, plain or compressed; indices start at 1.
+      n_features: d, number of features; None: the largest index in the file.
+      standardise: True to give every feature mean 0 and standard deviation 1 over the file; constant features become 0.
+      intercept: True to append a feature that is always 1.
 
     Returns:
-      Features `[n, d]` (dense, absent entries 0) and targets `[n]`.
+      Dense features `[n, d]`, in which absent entries are 0, and targets `[n]`.
 
     Raises:
       InputError: if the file cannot be read, is malformed, or has entries that are not finite; the message names the
@@ -95,17 +95,17 @@ def load_libsvm(
 
 
 def _bad_line(load: Any, data: bytes) -> str:
-    """Describe the first line that scikit-learn cannot read; "" if it can read every line separately."""
+    """Return text that names the first line which scikit-learn cannot read; "" if it can read every single line."""
     for number, line in enumerate(data.splitlines(), start=1):
         try:
             load(io.BytesIO(line))
-        except Exception:  # as above
+        except Exception:  # a damaged line may raise any exception
             return f", line {number}"
     return ""
 
 
 def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
-    """Return arrays of an npz file by name; pickled objects are rejected.
+    """Return the named arrays of an npz file; pickled objects are rejected.
 
     Raises:
       InputError: if the file cannot be read, is damaged, or lacks an array; the message names the file.
@@ -124,7 +124,7 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
 def finish(
     features: np.ndarray, targets: np.ndarray, standardise: bool, intercept: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return features `[n, d]`, standardised and extended by a feature that is always 1 if these are requested."""
+    """Return features `[n, d]`, standardised and extended by a feature that is always 1 if requested, and targets."""
     if ranges.flag("standardise", standardise):
         size = np.abs(features).max(axis=0)
         features = features - features.mean(axis=0)

@@ -8,7 +8,7 @@
 | letter | letter-recognition.data: label first, commas | 20,000 | 16 | 26 |
 | penbased | pendigits.tra: label last, commas | 7,494 | 16 | 10 |
 | satimage | sat.trn: label last, blanks | 4,435 | 36 | 6 |
-| covertype | covtype.data, or .gz: label last, commas | 581,012, of which every 20th is read | 54 | 7 |
+| covertype | covtype.data, or .gz: label last, commas | 581,012 (every 20th is read) | 54 | 7 |
 """
 
 import os
@@ -23,11 +23,11 @@ from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.covertype import load_cover_types
 from jaxbandits.environments.datasets.files import read_examples
 
-_EVERY = 20  # every 20th row of Covertype: 29,051 rows from the whole file
+_EVERY = 20  # every 20th row of Covertype is read, which gives 29,051 rows
 
 
 class UCISet(NamedTuple):
-    """One of the data sets: its possible files, of which the first that exists is read, and its shape."""
+    """File names, format and shape of a data set; the first file that exists is read."""
 
     files: tuple[str, ...]
     label: int
@@ -45,10 +45,10 @@ SETS = {
 
 
 def find(name: str, directory: str | os.PathLike[str]) -> Path | None:
-    """Return the file of a set in a directory or in its subfolder with the name of the set; None if there is none.
+    """Return the file of a data set in a directory or in its subfolder `name`, or None if there is no such file.
 
     Raises:
-      InputError: for an unknown name, or for a path that is not a directory.
+      InputError: if the name is unknown, or if `directory` is not a directory.
     """
     if name not in SETS:
         raise unknown_name("UCI set", name, SETS)
@@ -56,20 +56,20 @@ def find(name: str, directory: str | os.PathLike[str]) -> Path | None:
         raise InputError(f"directory must be a string or a path, got {format_value(directory)}")
     place = Path(directory)
     if not place.is_dir():
-        raise InputError(f"{place} is not a directory: name the one that holds {' or '.join(SETS[name].files)}")
+        raise InputError(f"{place} is not a directory: name the directory that holds {' or '.join(SETS[name].files)}")
     found = (folder / file for folder in (place, place / name) for file in SETS[name].files)
     return next((path for path in found if path.is_file()), None)
 
 
 def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Read a set: standardised features and one that is always 1, `[n, p + 1]`, and labels `[n]`.
+    """Read standardised features `[n, p + 1]`, of which the last one is always 1, and labels `[n]` of a data set.
 
     Args:
-      name: one of `SETS`.
-      directory: directory of its file, in the format of the repository.
+      name: name of a data set in `SETS`.
+      directory: directory of the file, which has the format of the UCI repository.
 
     Raises:
-      InputError: for an unknown name, a missing file, or an invalid one (the message names the line).
+      InputError: if the name is unknown, or if the file is missing or invalid (the message names the line).
     """
     path = find(name, directory)
     if path is None:
@@ -85,15 +85,15 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
 
 
 def uci_like(name: str, rows: int = 5000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return a synthetic table like `load_uci`, of the same shape: a Gaussian cluster per class, some wrong labels.
+    """Return a synthetic table in the format of `load_uci`: a Gaussian cluster per class, some labels random.
 
     Args:
-      name: one of `SETS`.
-      rows: n.
+      name: name of a data set in `SETS`.
+      rows: n, number of rows.
       seed: seed of the draws.
 
     Raises:
-      InputError: for an unknown name.
+      InputError: if the name is unknown, or if a number is outside its range.
     """
     if name not in SETS:
         raise unknown_name("UCI set", name, SETS)

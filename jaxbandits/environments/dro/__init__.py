@@ -1,4 +1,4 @@
-"""Group distributionally robust optimisation problems, one per file, imported on first access."""
+"""Group distributionally robust optimisation problems, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Functions shared by environments with groups: counts of drawn rows, look-up by group, risks.
+"""Functions shared by environments with groups: counts of drawn rows, table look-up by group, and metrics of risks.
 
 A decision lists the groups to draw from. If the list never changes, it is a NumPy array, so that everything derived
 from it is a constant of the program.
@@ -16,15 +16,15 @@ from jaxbandits.types import GroupDecision
 
 
 class GroupOutcome(NamedTuple):
-    """Metrics of a round, summed over a block."""
+    """Metrics of a round, which the run sums."""
 
-    samples: jax.Array  # []  rows drawn
-    group_samples: jax.Array  # [m]  rows drawn from each group
+    samples: jax.Array  # []  number of rows drawn
+    group_samples: jax.Array  # [m]  number of rows drawn from each group
     loss: jax.Array  # []  mean loss of these rows at w_t
 
 
 def drawn_of(decision: GroupDecision) -> jax.Array:
-    """Return `[Q]`, 1 where a row is drawn and 0 elsewhere."""
+    """Return an array `[Q]` that is 1 where a row is drawn and 0 elsewhere."""
     real = jnp.result_type(float)
     return jnp.ones(len(decision.group), real) if decision.drawn is None else decision.drawn.astype(real)
 
@@ -37,12 +37,12 @@ def counts(decision: GroupDecision, n_groups: int) -> jax.Array:
 
 
 def _is_of(group: jax.Array, n_groups: int) -> jax.Array:
-    """Return a mask `[Q, m]` of the group from which each row is drawn."""
+    """Return a mask `[Q, m]` that is True for the group from which each row is drawn."""
     return group[:, None] == jnp.arange(n_groups)
 
 
 def places(decision: GroupDecision, n_groups: int) -> jax.Array:
-    """Return `[Q]`, the number of earlier draws from the same group in the decision."""
+    """Return for each draw of a decision the number of earlier draws from the same group, `[Q]`."""
     if isinstance(decision.group, np.ndarray) and decision.drawn is None:
         before = [int(np.sum(decision.group[:k] == group)) for k, group in enumerate(decision.group)]
         return jnp.asarray(before, float)
@@ -53,7 +53,7 @@ def places(decision: GroupDecision, n_groups: int) -> jax.Array:
 
 def per_group(table: ArrayLike, group: object) -> jax.Array:
     """Return the entries `[Q]` of `table` [m] that belong to the listed groups."""
-    return jnp.asarray(table).at[group].get(mode="clip")  # `admits` reports groups that do not exist
+    return jnp.asarray(table).at[group].get(mode="clip")  # `admits` reports group indices that are out of range
 
 
 def rows_of(table: jax.Array, group: object) -> jax.Array:
@@ -64,27 +64,27 @@ def rows_of(table: jax.Array, group: object) -> jax.Array:
 
 
 def groups_exist(group: ArrayLike, n_groups: int) -> jax.Array:
-    """Return whether every group of the decision exists."""
+    """Return True if all group indices of a decision are in range."""
     if isinstance(group, np.ndarray):
         return jnp.asarray(((group >= 0) & (group < n_groups)).all())
     return jnp.sum(((group < 0) | (group >= n_groups)).astype(jnp.int32)) == 0
 
 
 def weigh(risks: jax.Array, weights: ArrayLike | None) -> jax.Array:
-    """Return the weighted risks b_i R_i `[m]`, or R_i without weights."""
+    """Return the weighted risks b_i R_i `[m]`; if `weights` is None, return the risks R_i."""
     return risks if weights is None else jnp.asarray(weights) * risks
 
 
 def mean_of_largest(risks: jax.Array, k: int) -> jax.Array:
-    """Return the mean of the k largest of `[m]` risks."""
+    """Return the mean of the k largest of the risks `[m]`."""
     return jnp.max(risks) if k == 1 else jnp.mean(jnp.sort(risks)[-k:])
 
 
 def measures(risks: jax.Array, top_k: int, weights: ArrayLike | None) -> dict[str, jax.Array]:
     """Return the metrics of the risks `[m]` of a model.
 
-    They are `risk` [m], `max_risk` and `mean_risk`; if k > 1, also `top_k_risk`, the mean of the k largest; with
-    weights b, also `weighted_max_risk`, max_i b_i R_i.
+    The metrics are `risk` [m], `max_risk` and `mean_risk`. If k > 1, `top_k_risk` is the mean of the k largest risks.
+    If weights b are given, `weighted_max_risk` is max_i b_i R_i.
     """
     found = {"risk": risks, "max_risk": jnp.max(risks), "mean_risk": jnp.mean(risks)}
     if top_k > 1:
@@ -95,7 +95,7 @@ def measures(risks: jax.Array, top_k: int, weights: ArrayLike | None) -> dict[st
 
 
 def check_objective(name: str, n_groups: int, top_k: int, weights: ArrayLike | None) -> None:
-    """Check k and b for m groups.
+    """Check that k and the weights b fit the number of groups m.
 
     Raises:
       InputError: if a field is invalid; the message names it.
@@ -105,12 +105,12 @@ def check_objective(name: str, n_groups: int, top_k: int, weights: ArrayLike | N
     if top_k > n_groups:
         raise InputError(f"{name}.top_k must not exceed the {n_groups} groups, got {top_k}")
     if weights is not None and np.shape(weights)[-1:] != (n_groups,):
-        raise InputError(f"{name}.weights must be [{n_groups}], one a group, got shape {np.shape(weights)}")
+        raise InputError(f"{name}.weights must be [{n_groups}], one per group, got shape {np.shape(weights)}")
 
 
 AXES: dict[str, tuple[str, ...]] = {"risk": ("group",), "group_samples": ("group",)}
 
 
 def units(names: Sequence[str] = ()) -> dict[str, str]:
-    """Return the units of the metrics of these environments."""
+    """Return the units of the metrics that count rows; `names` are further such metrics."""
     return {"samples": "rows", "group_samples": "rows", **dict.fromkeys(names, "rows")}

@@ -1,9 +1,9 @@
-"""Fit of a number to groups of Bernoulli variables: the paper's example in favour of average top-k risk (Figure 1).
+"""Fit of one number to groups of Bernoulli variables, an example in favour of the average top-k risk (Figure 1).
 
     z ~ Bernoulli(mu_i),   loss(w; z) = (w - z)^2,   R_i(w) = w^2 - 2 mu_i w + mu_i,   w in [0, 1]
 
-For weights q, $sum_i q_i R_i$ has its minimum c (1 - c) at $w = c = sum_i q_i mu_i$. The optimum of the mean of the k
-largest risks is therefore at the c nearest to 1/2 among the means of at least k groups.
+For weights q, $sum_i q_i R_i$ has its minimum c (1 - c) at $w = c = sum_i q_i mu_i$. The mean of the k largest risks is
+therefore minimised by the c nearest to 1/2 among the averages of mu over weights q of at most 1/k each.
 """
 
 from typing import ClassVar
@@ -19,16 +19,16 @@ from jaxbandits.environments.dro.draws import GroupOutcome
 from jaxbandits.numerics import rng
 from jaxbandits.types import Gradient, GroupDecision
 
-MEANS = (0.5, *(m / 100.0 for m in range(86, 101)))  # of the paper's 16 groups
+MEANS = (0.5, *(m / 100.0 for m in range(86, 101)))  # means of the paper's 16 groups
 
 
 @pytree
 class ExampleGroups:
-    """One-dimensional decisions `[1]` in [0, 1], Bernoulli groups; Example 1 of the paper by default.
+    """Bernoulli groups with one-dimensional decisions `[1]` in [0, 1]; by default Example 1 of the paper.
 
-    Recorded: `samples`, `group_samples` [m], `loss`; for a recommendation (w, q) the exact `risk` [m], `max_risk`,
-    `mean_risk`, `top_k_risk` (if $k > 1$), `duality_gap` = the mean of the k largest risks at w minus min_v $sum_i q_i$
-    $R_i(v)$, and `distance`, |w - w*| for the w* of `optimum`.
+    The metrics are `samples`, `group_samples` [m] and `loss`. For a recommendation (w, q) there are also the exact
+    `risk` [m], `max_risk`, `mean_risk` and `top_k_risk` (if $k > 1$), `duality_gap`, which is the mean of the k largest
+    risks at w minus min_v $sum_i q_i R_i(v)$, and `distance`, which is |w - w*| for the w* of `optimum`.
 
     References: L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, JMLR (arXiv:2302.09267), Example 1 and Figure 1.
     """
@@ -37,8 +37,8 @@ class ExampleGroups:
     axes: ClassVar = draws.AXES
     units: ClassVar = draws.units()
     n_groups: int = static(len(MEANS), "[1, inf)", doc="m, number of groups")
-    means: ArrayLike = param(MEANS, "[0, 1]", "[m] mu_i")
-    top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
+    means: ArrayLike = param(MEANS, "[0, 1]", "[m] mu_i, means of the groups")
+    top_k: int = static(1, "[1, inf)", doc="k, number of largest risks that are averaged")
 
     dim: ClassVar = 1
 
@@ -47,13 +47,15 @@ class ExampleGroups:
         return cls()
 
     def check(self) -> None:
-        """Require one mean per group, and k at most m."""
+        """Raise InputError unless there is one mean per group and k is at most m."""
         if np.shape(self.means)[-1:] != (self.n_groups,):
-            raise InputError(f"ExampleGroups.means must be [{self.n_groups}], one a group, got {np.shape(self.means)}")
+            raise InputError(
+                f"ExampleGroups.means must be [{self.n_groups}], one per group, got {np.shape(self.means)}"
+            )
         draws.check_objective("ExampleGroups", self.n_groups, self.top_k, None)
 
     def init(self, key: jax.Array) -> None:
-        del key  # one instance
+        del key  # all trials have the same instance
 
     def observe(self, key: jax.Array, t: jax.Array, state: None) -> None:
         del key, t, state
@@ -75,7 +77,7 @@ class ExampleGroups:
         return state, Gradient(loss=loss, grad=group_losses.scaled_rows(grad, drawn)), outcome
 
     def admits(self, state: None, obs: None, decision: GroupDecision) -> jax.Array:
-        """Return whether every group of the decision exists and its model lies in [0, 1], up to rounding."""
+        """Return True if all group indices are in range and the model lies in [0, 1], up to rounding."""
         del state, obs
         w = decision.play[0]
         slack = 16.0 * jnp.finfo(w.dtype).eps
@@ -95,12 +97,12 @@ class ExampleGroups:
         }
 
     def risks(self, w: ArrayLike) -> jax.Array:
-        """Return the risks `[..., m]` of numbers w `[...]`."""
+        """Return the risks `[..., m]` for decisions w `[...]`."""
         means, w = jnp.asarray(self.means), jnp.asarray(w)[..., None]
         return w * w - 2.0 * means * w + means
 
     def optimum(self, k: int = 1) -> tuple[jax.Array, jax.Array]:
-        """Return `w*` and the smallest mean of the k largest risks."""
+        """Return `w*`, which minimises the mean of the k largest risks, and the minimum."""
         ordered = jnp.sort(jnp.asarray(self.means))
         center = jnp.clip(0.5, jnp.mean(ordered[:k]), jnp.mean(ordered[self.n_groups - k :]))
         return center, center * (1.0 - center)

@@ -1,9 +1,10 @@
-"""Rows of a labelled table as groups: each risk is the mean loss over the rows of a group.
+"""Group DRO on the rows of a labelled table, where the risk of a group is its mean loss.
 
-    iid:   a row of group i is drawn uniformly, with replacement      R_i: over all rows of the group
+    iid:   a row of group i is drawn uniformly, with replacement
     once:  every trial visits the rows of each group once, in a random order
 
-If `held_out` rows of every group are set aside, $R_i$ is the mean over these, and the draws are from the others.
+The risk $R_i$ is the mean over all rows of group i. If `held_out` rows of every group are set aside, $R_i$ is the mean
+over these rows, and the draws are from the other rows.
 """
 
 import itertools
@@ -27,39 +28,40 @@ _BLOCK = 4096  # rows whose losses are evaluated together at record points
 
 
 class Rows(NamedTuple):
-    """A table sorted by group; all trials share one copy."""
+    """Rows of the table, sorted by group; all trials share one copy."""
 
     features: ArrayLike  # [n, d]
     labels: ArrayLike  # [n]
 
 
 class GroupDataState(NamedTuple):
-    """Position of a trial in its pass; None where rows are drawn from all of a group, with replacement."""
+    """Order of the rows in a trial, and number of rows drawn."""
 
-    order: jax.Array | None  # [n] int32: row numbers, group by group; in each group the held-out rows come first
-    met: jax.Array | None  # [m] int32, rows drawn from each group so far
+    order: jax.Array | None  # [n] int32, rows sorted by group, held-out rows first; None if neither "once" nor held_out
+    met: jax.Array | None  # [m] int32, number of rows drawn from each group; None unless the order is "once"
 
 
 class GroupDataOutcome(NamedTuple):
-    """Metrics summed over the rounds of a block."""
+    """Metrics of a round, which the run sums."""
 
-    samples: jax.Array  # []  rows drawn
-    group_samples: jax.Array  # [m]  rows drawn from each group
-    overdrawn: jax.Array  # [m]  rows among these that were reused because the group had no unused row
+    samples: jax.Array  # []  number of rows drawn
+    group_samples: jax.Array  # [m]  number of rows drawn from each group
+    overdrawn: jax.Array  # [m]  number of these rows that were reused because the group had no unused row
     loss: jax.Array  # []  mean loss of these rows at w_t
 
 
 @pytree
 class GroupData:
-    """Any labelled table with groups; built by `from_table` from a table of `environments.datasets`.
+    """Labelled table with groups, constructed by `from_table` from a table of `environments.datasets`.
 
-    The model is the argument of the loss: a vector `[d]` for linear losses, any pytree of arrays for `Custom`.
+    A model is a vector `[d]` for linear losses, and any pytree of arrays for the loss `Custom`.
 
-    Recorded: `samples`, `group_samples` [m], `loss` and `overdrawn` [m], summed; at record points, for a recommendation
-    (w, q), `risk` [m], `max_risk`, `mean_risk`; with `top_k` > 1, `top_k_risk`; with `weights` b, `weighted_max_risk`.
+    The summed metrics are `samples`, `group_samples` [m], `loss` and `overdrawn` [m]. At record points, the metrics of
+    a recommendation (w, q) are `risk` [m], `max_risk` and `mean_risk`, with `top_k` > 1 also `top_k_risk`, and with
+    `weights` b also `weighted_max_risk`.
 
-    If all rows of a group have been drawn ("once"), the group starts again from its first row. Such draws are counted
-    in `overdrawn`, and a round with such a draw is inadmissible, which every summary reports.
+    If all rows of a group have been drawn with the order "once", the group starts again from its first row. Such draws
+    are counted in `overdrawn`. A round with such a draw is inadmissible, and every summary reports inadmissible rounds.
     """
 
     source: ClassVar[str] = (
@@ -67,25 +69,25 @@ class GroupData:
     )
     axes: ClassVar = draws.AXES | {"overdrawn": ("group",)}
     units: ClassVar = draws.units(("overdrawn",))
-    rows: Rows = shared(doc="the table, sorted by group (made by from_table)")
-    sizes: tuple[int, ...] = static(range="[1, inf)", doc="[m] rows of each group")
+    rows: Rows = shared(doc="rows, sorted by group (constructed by from_table)")
+    sizes: tuple[int, ...] = static(range="[1, inf)", doc="[m] number of rows of each group")
     names: tuple[str, ...] = static(doc="[m] names of the groups")
-    dataset: str = static("user", doc="where the rows come from; figures show it")
+    dataset: str = static("user", doc="name of the data in figures")
     loss: Any = param(factory=group_losses.Logistic, doc="loss of a row: Logistic, Squared, Hinge or Custom")
-    order: str = static("iid", doc='"iid", with replacement, or "once"')
-    held_out: int = static(0, "[0, inf)", doc="rows per group kept to measure the risks; 0: all rows measure them")
-    top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
-    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, scales of the risks; None: 1")
-    loss_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies losses, gradients and risks")
+    order: str = static("iid", doc='"iid" (with replacement) or "once" (in a random order)')
+    held_out: int = static(0, "[0, inf)", doc="number of rows per group that are held out for the risks; 0: all rows")
+    top_k: int = static(1, "[1, inf)", doc="k, number of largest risks that are averaged")
+    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, factors of the risks; None: 1")
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "factor of losses, gradients and risks")
 
     @classmethod
     def from_table(cls, table: Groups, **settings: FieldValue) -> "GroupData":
-        """Make the environment from a table, as the loaders of `environments.datasets.groups` return it.
+        """Return the environment for a table, such as the loaders of `environments.datasets.groups` return.
 
         Args:
-          table: features, labels and groups. A loss with signed labels requires two distinct labels, of which the
-            larger becomes 1.
-          **settings: the other fields.
+          table: features, labels and groups. For a loss with signed labels, there must be two distinct labels, which
+            are mapped to -1 and 1 in ascending order.
+          **settings: values of other fields.
 
         Raises:
           InputError: if the labels or a setting are invalid.
@@ -108,7 +110,7 @@ class GroupData:
         return cls.from_table(Groups.from_arrays(np.eye(8, 3), [0, 1, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3]))
 
     def check(self) -> None:
-        """Raise `InputError` for inconsistent fields."""
+        """Raise `InputError` if fields are inconsistent."""
         if not isinstance(self.rows, Rows):
             raise InputError(f"GroupData.rows must be Rows, as from_table makes them, got {type(self.rows).__name__}")
         shapes = [np.shape(part) for part in self.rows]
@@ -139,12 +141,12 @@ class GroupData:
 
     @property
     def dim(self) -> int | None:
-        """d, the length of a linear model; None for a loss whose parameters have another form."""
+        """Dimension d of a linear model; None if the loss is not linear."""
         return self.rows.features.shape[1] if self.loss.linear else None
 
     @property
     def budgets(self) -> tuple[int, ...]:
-        """`[m]` n_i, rows of each group that may be drawn."""
+        """`[m]` n_i, number of rows of each group that may be drawn."""
         return tuple(size - self.held_out for size in self.sizes)
 
     def init(self, key: jax.Array) -> GroupDataState:
@@ -181,7 +183,7 @@ class GroupData:
         return state, Gradient(loss=loss, grad=grad), GroupDataOutcome(samples, counts, over, mean)
 
     def admits(self, state: GroupDataState, obs: None, decision: GroupDecision) -> jax.Array:
-        """Return whether every group of the decision exists and, in a pass, has rows left."""
+        """Return True if all group indices are in range and, with the order "once", each group has rows left."""
         del obs
         exist = draws.groups_exist(decision.group, self.n_groups)
         if state.met is None:
@@ -194,7 +196,7 @@ class GroupData:
         return draws.measures(self.risks(state, recommendation[0]), self.top_k, self.weights)
 
     def risks(self, state: GroupDataState, w: Point) -> jax.Array:
-        """Return the mean losses `[m]` of a model over the rows of each group, or over those held out."""
+        """Return the mean losses `[m]` of a model over the held-out rows of each group, or over all rows."""
         each = zip(self._firsts, self.sizes, strict=True)
         if not self.held_out or state.order is None:
             return self.loss_scale * jnp.stack([self._mean_loss(w, first, size) for first, size in each])
@@ -208,7 +210,7 @@ class GroupData:
         return (0, *itertools.accumulate(self.sizes[:-1]))
 
     def _draw_rows(self, key: jax.Array, state: GroupDataState, decision: GroupDecision) -> jax.Array:
-        """Return `[Q]` row numbers."""
+        """Return the row numbers `[Q]` of a decision."""
         group = decision.group
         budget = draws.per_group(np.asarray(self.budgets, np.int32), group)
         first = draws.per_group(np.asarray(self._firsts, np.int32) + np.int32(self.held_out), group)
@@ -221,18 +223,18 @@ class GroupData:
         return row if state.order is None else state.order[row]
 
     def _overdrawn(self, met: jax.Array, counts: jax.Array) -> jax.Array:
-        """Return the numbers `[m]` of the next rows of each group that have been drawn before."""
+        """Return for each group how many of its `counts` next rows exceed its budget, `[m]`."""
         left = jnp.maximum(jnp.asarray(self.budgets, jnp.int32) - met, 0)
         return jnp.maximum(counts - left.astype(counts.dtype), 0.0)
 
     def _mean_loss(self, w: Point, first: int, size: int) -> jax.Array:
-        """Average over consecutive rows by blocks, so that a trial needs memory for one block."""
+        """Return the mean loss over consecutive rows, block by block, so that memory for one block suffices."""
         block = min(size, _BLOCK)
         features, labels = jnp.asarray(self.rows.features), jnp.asarray(self.rows.labels)
 
         def add(i: jax.Array, total: jax.Array) -> jax.Array:
             start = jnp.minimum(first + i * block, first + size - block)
-            fresh = jnp.arange(block) >= first + i * block - start  # the last block overlaps counted rows
+            fresh = jnp.arange(block) >= first + i * block - start  # the last block may overlap the one before it
             x, y = (lax.dynamic_slice_in_dim(part, start, block) for part in (features, labels))
             return total + jnp.sum(jnp.where(fresh, self.loss.values(w, x, y), 0.0))
 

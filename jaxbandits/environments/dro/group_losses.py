@@ -1,7 +1,8 @@
-"""Losses of a labelled row with features x and label y, for a model with parameters w.
+"""Losses of a labelled row with features x and label y, for a model with given parameters.
 
-`Logistic`, `Squared` and `Hinge` are losses of linear models, w `[d]`; `Custom` is any function of (params, x, y), such
-as the loss of a network, where params is any pytree of arrays. All compute the gradients of many rows at once.
+`Logistic`, `Squared` and `Hinge` are losses of linear models with parameters w `[d]`. `Custom` is any function of
+(params, x, y), such as the loss of a network, where params is a pytree of arrays. All classes compute the gradients of
+many rows in one call.
 """
 
 from collections.abc import Callable
@@ -18,24 +19,24 @@ from jaxbandits.numerics import losses
 
 
 class GroupLoss(Protocol):
-    """The loss of rows."""
+    """Protocol of losses of labelled rows."""
 
     def values(self, params: Point, x: jax.Array, y: jax.Array) -> jax.Array:
         """Return the losses `[n]` of rows `[n, d]` with labels `[n]`."""
         ...
 
     def gradients(self, params: Point, x: jax.Array, y: jax.Array) -> tuple[jax.Array, Point]:
-        """Return the losses `[Q]`, and the gradients with the structure of the parameters, leaves `[Q, ...]`."""
+        """Return the losses `[Q]` of rows, and their gradients, a pytree like the parameters with leaves `[Q, ...]`."""
         ...
 
     @property
     def signed(self) -> bool:
-        """True where labels must be -1 and 1."""
+        """True if labels must be -1 and 1."""
         ...
 
     @property
     def linear(self) -> bool:
-        """True where the parameters are weights of the features, `[d]`."""
+        """True if the parameters are weights `[d]` of the features."""
         ...
 
 
@@ -98,7 +99,7 @@ class Custom:
     )
 
     def check(self) -> None:
-        """Raise `InputError` for anything that is not a function."""
+        """Raise `InputError` if `function` is not a function."""
         if not callable(self.function) or isinstance(self.function, type):
             raise InputError(f"Custom.function must be a function of (params, x, y), got {format_value(self.function)}")
 
@@ -112,13 +113,13 @@ class Custom:
 def linear_gradients(
     charge: Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]], w: jax.Array, x: jax.Array, y: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Return losses `[Q]` and gradients `[Q, d]`, from the loss and its derivative as functions of (score, label)."""
+    """Return losses `[Q]` and gradients `[Q, d]`; `charge(score, label)` returns the loss and its derivative."""
     loss, slope = charge(x @ w, y)
     return loss, scaled_rows(x, slope)
 
 
 def scaled_rows(x: jax.Array, factor: jax.Array) -> jax.Array:
-    """Return the rows `[Q, ...]`, each multiplied by its factor `[Q]`."""
+    """Return the rows `[Q, ...]` of x, each multiplied by its entry of `factor` `[Q]`."""
     return x * factor.reshape(-1, *(1,) * (x.ndim - 1))
 
 

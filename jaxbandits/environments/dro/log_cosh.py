@@ -1,6 +1,6 @@
-"""`H(s) = E log(2 cosh(s g / 2))` for g ~ N(0, 1), the part of a logistic risk that depends on ||w|| only.
+"""`H(s) = E log(2 cosh(s g / 2))` for g ~ N(0, 1), the part of a logistic risk that depends only on ||w||.
 
-All functions use `jax.numpy` inside compiled programs, and `numpy` in float64 on the host.
+The argument `xp` of the functions is `jax.numpy` inside compiled code, and `numpy` for float64 on the host.
 """
 
 import math
@@ -13,7 +13,7 @@ from jaxbandits.base.pytree import ArrayLike
 
 HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|g|
 _NODES, _WEIGHTS = (a / 2.0 for a in np.polynomial.legendre.leggauss(64))
-_NODES = _NODES + 0.5  # on [0, 1]
+_NODES = _NODES + 0.5  # shifted to [0, 1]
 
 
 def expected_log_cosh(s: Any, xp: Any = jnp) -> Any:
@@ -35,11 +35,11 @@ def expected_log_cosh_curvature(s: Any, xp: Any = jnp) -> Any:
 
 
 def _half_line(s: ArrayLike, xp: Any) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
-    """Return nodes g, `exp(-s g)` and weights for `E f(|g|)` when f falls off as `exp(-s |g|)`.
+    """Return nodes g, `exp(-s g)` and weights of a quadrature rule for `E f(|g|)`, where f decays like `exp(-s |g|)`.
 
-    The rule is Gauss-Legendre on `[0, c]`; beyond c the density or f is below rounding. The nearest poles of `1 / (1 +
-    exp(s g))` stay at a fixed distance in units of c, so that 64 nodes suffice for every s. Gauss-Hermite nodes, whose
-    scale is fixed, lose accuracy as s grows.
+    The rule is Gauss-Legendre quadrature on `[0, c]`; beyond c the density or f is below the rounding error. The
+    nearest poles of `1 / (1 + exp(s g))` are at a distance proportional to c, so that 64 nodes suffice for every s.
+    Gauss-Hermite nodes, whose scale is fixed, would lose accuracy as s grows.
     """
     s = xp.asarray(s)[..., None]
     reach = xp.minimum(9.0, 40.0 / xp.maximum(s, 1.0))

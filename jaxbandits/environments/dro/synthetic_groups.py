@@ -3,8 +3,8 @@
     w_0, u_i uniform on the unit sphere,   w*_i = (w_0 + rho u_i) / ||w_0 + rho u_i||
     x ~ N(0, I_d);   y = sign(x'w*_i) with probability pi_i, else its opposite;   loss(w; x, y) = log(1 + exp(-y x'w))
 
-With a_i = (pi_i - 1/2) w*_i and H(s) = E log(2 cosh(s $g / 2$)), g ~ N(0, 1), the risks are known exactly (ours; the
-paper estimates them from samples):
+With a_i = (pi_i - 1/2) w*_i and H(s) = E log(2 cosh(s $g / 2$)) for g ~ N(0, 1), the risks have closed forms (ours; the
+paper estimates the risks from samples):
 
     R_i(w) = H(||w||) - sqrt(2/pi) a_i'w
     min_{||w|| <= B} sum_i q_i R_i(w) = min_{0 <= s <= B} H(s) - sqrt(2/pi) s ||sum_i q_i a_i||
@@ -31,31 +31,32 @@ from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import GroupDecision, SampledRows
 
-_BISECTIONS = 30  # at the minimum, the error of the value is of the order of the squared error in s
+_BISECTIONS = 30  # the error of the minimum is quadratic in the error of s, so that few steps suffice
 
 
 class GroupsState(NamedTuple):
-    """The instance, drawn by `init`."""
+    """Problem instance, and the key from which it was drawn."""
 
     optima: Vector  # [m, d]  w*_i
     correct: jax.Array  # [m]  pi_i
-    instance: jax.Array  # [4]  16-bit words, exact in every float type, of the key that drew the instance
+    instance: jax.Array  # [4]  the key as 16-bit words, which every float type represents exactly
 
 
 @pytree
 class SyntheticGroups:
-    """Logistic regression over m groups; a row is drawn only when a decision requests it.
+    """Logistic regression over m groups, whose rows are drawn when a decision requests them.
 
-    Recorded: `samples`, `group_samples` [m] and `loss`, summed; at record points, for a recommendation (w, q), exact
-    population risks: `risk` [m], `max_risk`, `mean_risk` and `duality_gap` = max_i R_i(w) - min_{||v|| <= radius}
-    $sum_i q_i R_i(v)$. With `top_k` > 1, also `top_k_risk`, the mean of the k largest; with `weights` b, also
-    `weighted_max_risk`, max_i $b_i R_i$. `duality_gap` is then the gap of the problem with k and b, which is
-    nonnegative if the entries of q are at most 1/k.
+    The summed metrics are `samples`, `group_samples` [m] and `loss`. At record points, the metrics of a recommendation
+    (w, q) are exact population risks: `risk` [m], `max_risk`, `mean_risk` and `duality_gap` = max_i R_i(w) -
+    min_{||v|| <= radius} $sum_i q_i R_i(v)$. With `top_k` > 1, `top_k_risk` is the mean of the k largest risks; with
+    `weights` b, `weighted_max_risk` is max_i $b_i R_i$. `duality_gap` is then the gap of the problem with k and b,
+    which is nonnegative if the entries of q are at most 1/k.
 
-    Computed after a run, on the host and once per instance: `optimum`, the minimum of max_i $R_i(w)$ over the ball of
-    `radius`; `top_k_optimum` and `weighted_optimum` if these risks are recorded; the risks `optimum_risk` [m] and
-    `top_k_optimum_risk` [m] of the models that attain them; `optimum_gap`, the largest certified error of these optima.
-    The differences to the optima are `excess_risk`, `excess_top_k_risk` and `excess_weighted_risk`.
+    Further metrics are computed on the host after a run, once per instance. `optimum` is the minimum of max_i $R_i(w)$
+    over the ball of `radius`; `top_k_optimum` and `weighted_optimum` are the minima of the other risks, if these are
+    recorded. `optimum_risk` [m] and `top_k_optimum_risk` [m] are the risks of the minimisers, and `optimum_gap` is the
+    largest certified error of the minima. The differences from the minima are `excess_risk`, `excess_top_k_risk` and
+    `excess_weighted_risk`.
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 7.1"
@@ -68,22 +69,22 @@ class SyntheticGroups:
     hindsight_needs: ClassVar = ("instance",)
     dim: int = static(1000, "[1, inf)", "d, dimension of x")
     n_groups: int = static(20, "[1, inf)", "m, number of groups")
-    rho: ArrayLike = param(0.5, "[0, inf)", "distance of the groups from each other")
+    rho: ArrayLike = param(0.5, "[0, inf)", "rho, which determines how much the w*_i differ")
     first_correct: ArrayLike = param(0.9, "[0, 1]", "pi_1, probability of a correct label in the first group")
-    low_correct: ArrayLike = param(0.9, "[0, 1]", "least value of the other pi_i, which are uniform")
+    low_correct: ArrayLike = param(0.9, "[0, 1]", "smallest value of the other pi_i, which are drawn uniformly")
     high_correct: ArrayLike = param(0.9, "[0, 1]", "largest value of the other pi_i")
-    radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the ball of models in duality_gap and optimum")
-    top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
-    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, scales of the risks; None: 1")
+    radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the ball of models for duality_gap and optimum")
+    top_k: int = static(1, "[1, inf)", doc="k, number of largest risks that are averaged")
+    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, factors of the risks; None: 1")
 
     @classmethod
     def homogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: FieldValue) -> "SyntheticGroups":
-        """Make the groups of the paper's balanced and imbalanced experiments: rho = 0.5, pi_i = 0.9."""
+        """Return the groups of the paper's balanced and imbalanced experiments, with rho = 0.5 and pi_i = 0.9."""
         return cls(dim=dim, n_groups=n_groups, **fields)
 
     @classmethod
     def heterogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: FieldValue) -> "SyntheticGroups":
-        """Make the paper's outlier experiments: rho = 0.2, pi_1 = 0.6, the others uniform on [0.85, 0.95]."""
+        """Return the groups of the paper's outlier experiments: rho = 0.2, pi_1 = 0.6, other pi_i in [0.85, 0.95]."""
         labels: dict[str, Any] = {"rho": 0.2, "first_correct": 0.6, "low_correct": 0.85, "high_correct": 0.95}
         return cls(dim=dim, n_groups=n_groups, **(labels | fields))
 
@@ -92,7 +93,7 @@ class SyntheticGroups:
         return cls.homogeneous(dim=3, n_groups=4)
 
     def check(self) -> None:
-        """Require ordered label probabilities, and k and b that fit the number of groups."""
+        """Raise InputError if label probabilities are not ordered, or if k or b does not fit the number of groups."""
         if np.any(np.asarray(self.low_correct) > np.asarray(self.high_correct)):
             raise InputError("SyntheticGroups.low_correct must not exceed high_correct")
         draws.check_objective("SyntheticGroups", self.n_groups, self.top_k, self.weights)
@@ -125,7 +126,7 @@ class SyntheticGroups:
         return state, SampledRows(loss=loss, grad=grad, x=x, y=y), outcome
 
     def admits(self, state: GroupsState, obs: None, decision: GroupDecision) -> jax.Array:
-        """Return whether every group of the decision exists."""
+        """Return True if all group indices of the decision are in range."""
         del state, obs
         return draws.groups_exist(decision.group, self.n_groups)
 
@@ -140,12 +141,12 @@ class SyntheticGroups:
         return draws.measures(risks, self.top_k, self.weights) | {"duality_gap": gap} | instance
 
     def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        """Return `attractions` [m, d], a_i = (pi_i - 1/2) w*_i of the instance, which is drawn again from its key."""
+        """Return `attractions` [m, d], the vectors a_i = (pi_i - 1/2) w*_i; the instance is drawn again from a key."""
         state = self.init(_key_of(recorded["instance"][0]))
         return {"attractions": group_losses.scaled_rows(state.optima, state.correct - 0.5)}
 
     def in_hindsight(self, recorded: dict[str, np.ndarray], record_points: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the optima of the instance, and their certified error."""
+        """Return the minima of the risks of the instance, and their certified error."""
         a = recorded["attractions"]
         found = {"optimum": self._optimum(a, 1, None)}
         if self.top_k > 1:
@@ -158,7 +159,7 @@ class SyntheticGroups:
         return {name: np.array([value] * len(record_points)) for name, value in (values | risks).items()}
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the excess of the risks of a recommendation over the optima."""
+        """Return the differences between the risks of a recommendation and their minima."""
         pairs = {
             "excess_risk": ("max_risk", "optimum"),
             "excess_top_k_risk": ("top_k_risk", "top_k_optimum"),
@@ -169,9 +170,8 @@ class SyntheticGroups:
     def _optimum(self, a: np.ndarray, k: int, weights: ArrayLike | None) -> saddle.Optimum:
         """Return the optimum of `min_w max_q sum_i q_i b_i R_i(w)`.
 
-        The minimiser w lies along sum_i q_i b_i a_i, so only `a a'` matters.
-
-        If all b_i are 1, the best q minimises the norm of this sum.
+        The minimiser w is a multiple of sum_i q_i b_i a_i, so that only the Gram matrix `a a'` is needed. If all b_i
+        are 1, the best q minimises the norm of this sum.
         """
         scale = np.ones(len(a)) if weights is None else np.asarray(weights, float)
         gram, radius = a @ a.T, float(self.radius)
@@ -188,14 +188,14 @@ class SyntheticGroups:
         return saddle.optimum(dual, start, k)
 
     def sample(self, key: jax.Array, state: GroupsState, group: jax.Array) -> tuple[Vector, jax.Array]:
-        """Return one row of each listed group: features `[Q, d]` and labels `[Q]` in {-1, 1}."""
+        """Draw one row from each of the listed groups: features `[Q, d]` and labels `[Q]` in {-1, 1}."""
         count = len(group)
         x = rng.normals(key, count, self.dim)
-        u = rng.uniforms(key, count, counter=count * ((self.dim + 1) // 2))  # blocks after those of x
+        u = rng.uniforms(key, count, counter=count * ((self.dim + 1) // 2))  # uses the blocks after those of x
         return x, _labels(x, draws.rows_of(state.optima, group), u, draws.per_group(state.correct, group))
 
     def risks(self, state: GroupsState, w: Vector) -> jax.Array:
-        """Return the population risks `[m]` of a model."""
+        """Return the population risks `[m]` of a model w `[d]`."""
         attraction = HALF_NORMAL * (state.correct - 0.5) * (state.optima @ w)
         return expected_log_cosh(jnp.linalg.norm(w)) - attraction
 
@@ -219,7 +219,7 @@ class SyntheticGroups:
 
 
 def _labels(x: jax.Array, optima: jax.Array, u: jax.Array, correct: jax.Array) -> jax.Array:
-    """Return the labels `[Q]` of rows `[Q, d]`: the sign of x'w*_i, flipped unless u < correct."""
+    """Return the labels `[Q]` of rows `[Q, d]`: the sign of x'w*_i, with the opposite sign unless u < correct."""
     side = jnp.where(jnp.einsum("qd,qd->q", x, optima) < 0.0, -1.0, 1.0).astype(x.dtype)
     return jnp.where(u < correct, side, -side)
 
@@ -235,7 +235,7 @@ def _words(key: jax.Array) -> jax.Array:
 
 
 def _key_of(words: jax.Array) -> jax.Array:
-    """Return the key with these words (`simulate` draws with keys of this generator)."""
+    """Return the key with these words, for the generator that `simulate` uses."""
     high, low = jnp.split(words.astype(jnp.uint32), 2)
     return jax.random.wrap_key_data((high << 16) | low, impl="threefry2x32")
 
@@ -243,7 +243,7 @@ def _key_of(words: jax.Array) -> jax.Array:
 def _best_norm(slope: float, radius: float) -> float:
     """Return `argmin_{0 <= s <= radius} H(s) - slope s`, by Newton's method from 0.
 
-    H' is concave, so no step is too long.
+    Since H' is concave, the steps never overshoot the minimiser.
     """
     s = 0.0
     for _ in range(100):

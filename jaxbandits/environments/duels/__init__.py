@@ -1,4 +1,4 @@
-"""Dueling bandits, one per file; imported on first access."""
+"""Dueling bandits, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

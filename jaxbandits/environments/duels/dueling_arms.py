@@ -1,4 +1,4 @@
-"""Dueling bandit: each round compares two of K arms, and only the winner is observed.
+"""Dueling bandit: in each round the learner compares two of K arms and observes only the winner.
 
     P(i beats j)      = p_ij = 1 - p_ji
     e_i               = p_{1 i} - 1/2,   zeta_i = #{j : p_ij > 1/2} / (K - 1),   1 the winner
@@ -6,8 +6,8 @@
     weak_regret_t     = min(e_i, e_j)
     copeland_regret_t = zeta_1 - (zeta_i + zeta_j) / 2
 
-In these formulas arm 1 is the winner: the Condorcet winner, which beats all others, or, if there is none, the first arm
-with the largest zeta, in which case e_i may be negative. Every trial permutes the arms at random.
+In these formulas arm 1 is the Condorcet winner, which beats all other arms. If there is no Condorcet winner, it is the
+first arm with the largest zeta, and e_i may be negative. Every trial permutes the arms at random.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -33,16 +33,16 @@ _MSLR = ((0.53519466, 0.6125935, 0.75696008, 0.76547422), (0.57985831, 0.7274511
 
 
 class DuelsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     preferences: jax.Array  # [K, K]  p_ij
     loss: jax.Array  # [K]  e_i
     score: jax.Array  # [K]  zeta_i
-    best: jax.Array  # []  zeta of the winner
+    best: jax.Array  # []  largest zeta
 
 
 class DuelOutcome(NamedTuple):
-    """Regrets of one duel, computed from probabilities, without noise."""
+    """Regrets of one duel, computed from probabilities."""
 
     regret: jax.Array  # []
     weak_regret: jax.Array  # []
@@ -51,15 +51,16 @@ class DuelOutcome(NamedTuple):
 
 @pytree
 class DuelingArms:
-    """K arms with a probability of winning for each pair.
+    """K arms, with a given probability for each pair of arms that the first arm wins.
 
-    Without `preferences`, arms have strengths u drawn uniformly from [0, spread] per trial, and
+    If `preferences` is None, each trial draws strengths u of the arms uniformly from [0, spread], and
     $p_ij = 1 / (1 + exp(u_j - u_i))$ (the model of Bradley and Terry).
 
     References:
       Junpei Komiyama, Junya Honda, Hisashi Kashima, Hiroshi Nakagawa. Regret Lower Bound and Optimal Algorithm in
-      Dueling Bandit Problem. COLT 2015, arXiv:1506.02550, Section 4: `arxiv`, `arithmetic`, `cyclic`.
-      Huasen Wu, Xin Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016, arXiv:1604.07101: `mslr`.
+      Dueling Bandit Problem. COLT 2015, arXiv:1506.02550. Section 4 has the instances `arxiv`, `arithmetic`, `cyclic`.
+      Huasen Wu, Xin Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016, arXiv:1604.07101. It has the instance
+      `mslr`.
 
     Example:
       >>> DuelingArms.cyclic().n_arms
@@ -70,20 +71,22 @@ class DuelingArms:
     decision_type: ClassVar[type] = PairDecision
     units: ClassVar = dict.fromkeys(("regret", "weak_regret"), "probability") | {"copeland_regret": "share of arms"}
     n_arms: int = static(range="[2, inf)", doc="K, number of arms")
-    preferences: ArrayLike | None = param(None, "[0, 1]", "[K, K] p, ordered at random per trial; None: drawn")
-    spread: ArrayLike = param(2.0, "[0, inf)", "width of the law of the strengths that are drawn")
+    preferences: ArrayLike | None = param(
+        None, "[0, 1]", "[K, K] p, permuted at random per trial; None: drawn per trial"
+    )
+    spread: ArrayLike = param(2.0, "[0, inf)", "largest strength that is drawn if preferences is None")
 
     def __post_init__(self) -> None:
-        """Convert a list of preferences, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of preferences, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.preferences, (list, tuple)) and ranges.is_real(self.preferences):
             object.__setattr__(self, "preferences", np.asarray(self.preferences, float))
 
     @classmethod
     def from_preferences(cls, preferences: Any) -> "DuelingArms":
-        """Make an environment with given probabilities `[K, K]` that the row arm beats the column arm.
+        """Return an environment with given probabilities `[K, K]` that the row arm beats the column arm.
 
         Raises:
-          InputError: for numbers outside [0, 1], or if p_ij + p_ji is not 1.
+          InputError: if a probability is outside [0, 1], or if p_ij + p_ji is not 1.
         """
         preferences = floats("preferences", preferences, "(K, K)")
         made = cls(n_arms=len(preferences), preferences=preferences)
@@ -92,23 +95,23 @@ class DuelingArms:
 
     @classmethod
     def arxiv(cls) -> "DuelingArms":
-        """Make the six rankers of Yue and Joachims (2011), estimated from clicks on arXiv.org."""
+        """Return the instance with the six rankers of Yue and Joachims (2011), estimated from clicks on arXiv.org."""
         return cls.from_preferences(np.array(_ARXIV) / 100.0)
 
     @classmethod
     def arithmetic(cls, n_arms: int = 8) -> "DuelingArms":
-        """Make the arithmetic instance: p_ij = 1/2 + 0.05 (j - i), for at most 11 arms."""
+        """Return the arithmetic instance with p_ij = 1/2 + 0.05 (j - i), for at most 11 arms."""
         arm = np.arange(integer("n_arms", n_arms, "[2, 11]"))
         return cls.from_preferences(0.5 + 0.05 * (arm - arm[:, None]))
 
     @classmethod
     def cyclic(cls) -> "DuelingArms":
-        """Make the cyclic instance: one arm beats each other arm with 0.6; the others form a cycle with 0.9."""
+        """Return the cyclic instance: one arm beats each other arm with probability 0.6; the others form a cycle."""
         return cls.from_preferences(np.array(_CYCLIC) / 10.0)
 
     @classmethod
     def mslr(cls) -> "DuelingArms":
-        """Make five rankers of the Microsoft Learning to Rank data, as in the code of Wu and Liu."""
+        """Return an instance with five rankers of the Microsoft Learning to Rank data, from the code of Wu and Liu."""
         above = np.zeros((5, 5))
         above[np.triu_indices(5, 1)] = np.concatenate(_MSLR)
         below = np.tril(1.0 - above.T, -1)
@@ -160,7 +163,7 @@ class DuelingArms:
         return state, Preference(won), outcome
 
     def admits(self, state: DuelsState, obs: IndexObs, decision: PairDecision) -> jax.Array:
-        """Return whether both arms exist."""
+        """Return True if the indices of both arms are in range."""
         del state, obs
         pair = jnp.stack([decision.first, decision.second])
         return jnp.all((pair >= 0) & (pair < self.n_arms))

@@ -1,4 +1,4 @@
-"""Generalised linear bandits, one per file, imported on first access."""
+"""Generalised linear bandits, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

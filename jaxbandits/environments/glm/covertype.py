@@ -1,8 +1,8 @@
-"""Covertype as a bandit: arms are cluster means of forest plots, and the reward is 1 if a plot of the cluster is pine.
+"""Covertype as a bandit: an arm is a cluster of forest plots, and its mean reward is the fraction of pine plots.
 
     reward ~ Bernoulli(share of label 1 in cluster k),   regret of a round = max_k share_k - share_played
 
-The arms are real, so the logistic model is misspecified: no parameter gives the shares exactly.
+Since the data are real, the logistic model is misspecified: no parameter gives the shares exactly.
 """
 
 import os
@@ -22,26 +22,27 @@ from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 @pytree
 class Covertype:
-    """Classification turned into a bandit by clustering (experiment on Covertype in arXiv:2507.11847).
+    """Bandit whose arms are clusters of a classification data set (experiment on Covertype in arXiv:2507.11847).
 
-    The paper's setting: $K = 60$, $d = 11$, $T = 1000$, learners given $S = 6$, $delta = 0.01$ and $kappa = 200$,
-    radii shrunk by an unstated factor (sweep `beta_scale`). Build with `from_file` (the real data), `stand_in`
-    (synthetic) or `from_clusters` (your own); `dataset` names the data, and a figure of synthetic data must say so.
+    In the paper's setting $K = 60$, $d = 11$ and $T = 1000$, the learners have $S = 6$, $delta = 0.01$ and
+    $kappa = 200$, and their radii are multiplied by a factor that is not stated (sweep `beta_scale`). Construct the
+    environment with `from_file` (the real data), `stand_in` (synthetic data) or `from_clusters` (other data). The field
+    `dataset` is the name of the data, so that figures can state whether the data are synthetic.
 
     Raises (by `validate`):
-      InputError: for inconsistent shapes, or a `dataset` without a name.
+      InputError: if shapes are inconsistent, or if `dataset` is not a nonempty text.
     """
 
     source: ClassVar[str] = "UCI Covertype as a bandit; a labelled stand-in without the file"
     n_arms: int = static(range="[1, inf)", doc="K, number of clusters")
-    dim: int = static(range="[1, inf)", doc="d, measurements and a constant")
-    dataset: str = static(doc='name of the data: "covertype", the real file; "stand-in", synthetic; or your own')
+    dim: int = static(range="[1, inf)", doc="d, number of measurements plus one")
+    dataset: str = static(doc='name of the data: "covertype" (the real file), "stand-in" (synthetic), ...')
     arms: ArrayLike = shared(range="[-1, 1]", doc="[K, d] means of the clusters, in the unit ball")
     means: ArrayLike = shared(range="[0, 1]", doc="[K] share of label 1 in each cluster")
 
     @classmethod
     def from_clusters(cls, made: Clusters) -> "Covertype":
-        """Make the environment from the clusters of any data set; figures show the name `made.source`."""
+        """Return the environment for the clusters of any data set, whose name in figures is `made.source`."""
         if not isinstance(made, Clusters):
             raise InputError(f"made must be Clusters(arms, means, sizes, source), got {type(made).__name__}")
         n_arms, dim = made.arms.shape
@@ -49,7 +50,7 @@ class Covertype:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], n_arms: int = 60, seed: int = 0) -> "Covertype":
-        """Read `covtype.data` or `covtype.data.gz` of the UCI repository; all 581,012 rows take a minute.
+        """Return the environment for `covtype.data` or `covtype.data.gz` of the UCI repository, which takes a minute.
 
         Raises:
           InputError: if the file cannot be read; the message names the line.
@@ -58,7 +59,7 @@ class Covertype:
 
     @classmethod
     def stand_in(cls, n_arms: int = 60, seed: int = 0, rows: int = 20_000) -> "Covertype":
-        """Use `covertype_like`: the same shapes and a similar range of means, but not the data."""
+        """Return the environment for synthetic data of `covertype_like`, with the same shapes and similar means."""
         return cls.from_clusters(clusters(covertype_like(rows, seed), n_arms, seed))
 
     @classmethod
@@ -66,7 +67,7 @@ class Covertype:
         return cls.stand_in(n_arms=5, rows=500)
 
     def check(self) -> None:
-        """Raise `InputError` for inconsistent shapes or a dataset without a name."""
+        """Raise `InputError` if shapes are inconsistent, or if `dataset` is not a nonempty text."""
         if not isinstance(self.dataset, str) or not self.dataset:
             raise InputError(f"Covertype.dataset must be the name of the data, got {self.dataset!r}")
         for name, shape in (("arms", (self.n_arms, self.dim)), ("means", (self.n_arms,))):
@@ -75,7 +76,7 @@ class Covertype:
                 raise InputError(f"Covertype.{name} must have shape {shape}, got {np.shape(value)}")
 
     def init(self, key: jax.Array) -> None:
-        del key  # one instance: only the rewards are drawn
+        del key  # all trials have the same instance; only rewards are random
 
     def observe(self, key: jax.Array, t: jax.Array, state: None) -> ArmObs:
         del key, t, state
@@ -84,7 +85,7 @@ class Covertype:
     def step(
         self, key: jax.Array, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision
     ) -> tuple[None, Reward, RegretOutcome]:
-        """Play a round; the regret is computed from the cluster averages."""
+        """Play a round; the regret is computed from the means of the clusters."""
         del t, obs
         means = jnp.asarray(self.means)
         mean = means[decision.index]
@@ -92,14 +93,14 @@ class Covertype:
         return state, Reward(reward), RegretOutcome(jnp.max(means) - mean)
 
     def admits(self, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def best_fit(self, ridge: float = 1e-6, steps: int = 50) -> Any:
-        """Return the logistic parameter `[d]` of minimum cross-entropy, with equal weight for each cluster.
+        """Return the logistic parameter `[d]` with the smallest cross-entropy, where all clusters have equal weight.
 
-        Its norm is the S that the model needs; its residual measures the misspecification.
+        Its norm is the smallest suitable bound S; its residual measures the misspecification.
         """
         x, y = np.asarray(self.arms, np.float64), np.asarray(self.means, np.float64)
         theta = np.zeros(self.dim)

@@ -1,11 +1,11 @@
 """Generalised linear bandit: rewards from an exponential family whose mean is `mu(x'theta*)`.
 
     theta*     uniform on the sphere of radius S (around `center`)
-    arms       K arms uniform in the unit ball, drawn once or in every round, or row t of a table
-    regret_t   max_k mu(x_k'theta*) - mu(x_t'theta*)       (means, never rewards)
+    arms       K arms uniform in the unit ball, drawn once per trial or in every round, or row t of a table
+    regret_t   max_k mu(x_k'theta*) - mu(x_t'theta*)       (computed from means)
 
-The paper (arXiv:2507.11847) states neither d, K nor the distribution of its arms. `tv` has the form of an instance with
-the kappas that the paper states (`published_instance`).
+The paper (arXiv:2507.11847) states neither d, K nor the distribution of its arms. `tv` has the dimensions of the
+instance in `published_instance`, which has the values of kappa that the paper states.
 """
 
 import warnings
@@ -27,7 +27,7 @@ from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Recommendation, R
 
 
 class GeneralizedLinearState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     theta: Vector  # [d]  theta*
     arms: Any  # [K, d]; None if they are drawn in every round
@@ -38,39 +38,43 @@ class GeneralizedLinearState(NamedTuple):
 class GeneralizedLinear:
     """Generalised linear bandit with K arms, fixed or drawn in every round.
 
-    The random streams do not depend on the learner: all learners have the same theta*, arms and noise.
+    The random streams do not depend on the learner, so that all learners have the same theta*, arms and noise.
 
     Raises (by `validate`):
-      InputError: for arms, a table or theta of the wrong shape, arms given together with `fresh_arms`, or a table given
-        without it.
+      InputError: if arms, table or theta have the wrong shape, if arms are given together with `fresh_arms`, or if a
+        table is given without `fresh_arms`.
     """
 
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Section 5"
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int = static(20, range="[1, inf)", doc="K, number of arms")
-    fresh_arms: bool = static(False, BOOL, doc="True: new arms each round; False: one set per trial")
-    link: Link = param(factory=Bernoulli, doc="family of the rewards")
-    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S = ||theta* - center||; not used when theta is given")
+    fresh_arms: bool = static(False, BOOL, doc="whether arms are drawn in every round, and not once per trial")
+    link: Link = param(factory=Bernoulli, doc="exponential family of the rewards")
+    norm_bound: ArrayLike = param(1.0, "(0, inf)", "S = ||theta* - center||; not used if theta is given")
     center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the sphere of theta*; None: 0")
-    arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] the arms; None: uniform in the unit ball")
-    theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] theta*; None: uniform on the sphere of radius S")
+    arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] arms; None: drawn uniformly from the unit ball")
+    theta: ArrayLike | None = param(
+        None, "(-inf, inf)", "[d] theta*; None: drawn uniformly from the sphere of radius S"
+    )
     table: ArrayLike | None = shared(
-        None, "(-inf, inf)", "[T, K, d] fresh arms of every round, in all trials; None: uniform in the unit ball"
+        None,
+        "(-inf, inf)",
+        "[T, K, d] arms of every round, the same in all trials; None: drawn uniformly from the unit ball",
     )
 
     @classmethod
     def tv(cls, **changes: FieldValue) -> "GeneralizedLinear":
-        """Make an environment with arms that vary in time: d = 5, K = 20, S = 3 unless changed."""
+        """Return an environment with arms that change in every round, with the defaults d = 5, K = 20 and S = 3."""
         return cls(**{"dim": 5, "n_arms": 20, "fresh_arms": True, "norm_bound": 3.0} | changes)
 
     @classmethod
     def fixed(cls, **changes: FieldValue) -> "GeneralizedLinear":
-        """Make an environment with one arm set per trial: d = 2, K = 20, S = 3 unless changed."""
+        """Return an environment with fixed arms in each trial, with the defaults d = 2, K = 20 and S = 3."""
         return cls(**{"dim": 2, "n_arms": 20, "norm_bound": 3.0} | changes)
 
     @classmethod
     def exponential(cls, **changes: FieldValue) -> "GeneralizedLinear":
-        """Make 8 arms `(1, cos a, sin a) / sqrt 2` with exponential rewards, theta* at distance 1 from (-3, 0, 0)."""
+        """Return 8 arms `(1, cos a, sin a) / sqrt 2`, exponential rewards, and theta* at distance 1 from (-3, 0, 0)."""
         angles = 2.0 * np.pi * np.arange(8) / 8
         arms = np.stack([np.ones(8), np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(2.0)
         link = Exponential(margin=float(3.0 / np.sqrt(2.0) - 1.0))
@@ -82,7 +86,7 @@ class GeneralizedLinear:
         return cls(dim=2, n_arms=5, norm_bound=3.0)
 
     def check(self) -> None:
-        """Raise `InputError` for inconsistent shapes; warn of arms outside the unit ball."""
+        """Raise `InputError` if shapes are inconsistent; warn if an arm lies outside the unit ball."""
         if not isinstance(self.link, Link):
             raise InputError(f"link must have the members of estimation.links.Link, got {type(self.link).__name__}")
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
@@ -129,7 +133,7 @@ class GeneralizedLinear:
         return GeneralizedLinearState(theta, arms, _best(arms, theta))
 
     def moved(self, state: GeneralizedLinearState, theta: Vector) -> GeneralizedLinearState:
-        """Return the instance with another theta* `[d]`."""
+        """Return the instance with theta* replaced by theta `[d]`."""
         return state._replace(theta=theta, best=None if self.fresh_arms else _best(state.arms, theta))
 
     def observe(self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState) -> ArmObs:
@@ -149,20 +153,20 @@ class GeneralizedLinear:
         return state, Reward(self.link.sample(key, z)), RegretOutcome(regret)
 
     def admits(self, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def at_record(self, state: GeneralizedLinearState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return `estimation_error`: `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
-        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # not a parameter, but e.g. an arm
+        """Return `estimation_error`, `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # the recommendation may be an arm
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 
     def kappa(self, state: GeneralizedLinearState, obs: ArmObs) -> jax.Array:
         """Return `1 / min_k mu'(x_k'theta*)` over the arms of the observation.
 
-        This is the kappa of the instance (fixed arms) or of the round.
+        This is kappa of the instance if arms are fixed, and kappa of the round otherwise.
         """
         return 1.0 / -largest(-self.link.slope(obs.arms @ state.theta))
 

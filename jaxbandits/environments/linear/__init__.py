@@ -1,4 +1,4 @@
-"""Linear bandits and linear models under heavy tails, one per file, imported on first access."""
+"""Linear bandits and linear models under heavy tails, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,10 +1,10 @@
 """Linear bandit with new arms in the unit ball in every round (Russac, Vernade & Cappe, NeurIPS 2019, experiments).
 
-    arms of a round   K vectors with coordinates uniform on (-1, 1), divided by their norm where it exceeds 1
+    arms of a round   K vectors with coordinates uniform on (-1, 1), divided by their norm if it exceeds 1
     reward_t          x_t'theta + eta_t
-    regret_t          max_{x shown at t} x'theta - x_t'theta       (means, never rewards)
+    regret_t          max_{x shown at t} x'theta - x_t'theta       (computed from means)
 
-theta is given, or drawn for every trial; `with_drift` moves it.
+theta is given, or drawn for every trial; it may drift (`operators.with_drift`).
 """
 
 from typing import ClassVar, NamedTuple
@@ -25,7 +25,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Recommendation, Reward
 
 
 class BallArmsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     theta: Vector  # [d]
 
@@ -37,11 +37,11 @@ class BallArms:
     source: ClassVar[str] = "Russac, Vernade & Cappe, NeurIPS 2019, their experiments"
     dim: int = static(2, "[1, inf)", "d, dimension of the arms")
     n_arms: int = static(50, "[1, inf)", "K, number of arms in a round")
-    noise: Noise = param(factory=Gaussian, doc="law of eta")
+    noise: Noise = param(factory=Gaussian, doc="distribution of eta")
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] parameter; None: uniform on the sphere, drawn per trial")
 
     def __post_init__(self) -> None:
-        """Convert a list, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list, as in a sweep file, to an array, since JAX would treat the list as a pytree."""
         if isinstance(self.theta, (list, tuple)) and ranges.is_real(self.theta):
             object.__setattr__(self, "theta", np.asarray(self.theta))
 
@@ -50,7 +50,7 @@ class BallArms:
         return cls(dim=2, n_arms=5)
 
     def check(self) -> None:
-        """Raise InputError for noise that is not a noise law, or for a parameter of another dimension."""
+        """Raise InputError if `noise` is not a noise distribution, or if `theta` does not have dimension d."""
         check_noise(self.noise, "BallArms.noise")
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
             raise InputError(f"BallArms.theta must have shape [{self.dim}], got {np.shape(self.theta)}")
@@ -61,7 +61,7 @@ class BallArms:
         return BallArmsState(jnp.asarray(self.theta, jnp.result_type(float)))
 
     def moved(self, state: BallArmsState, theta: Vector) -> BallArmsState:
-        """Return the instance with another parameter `[d]`."""
+        """Return the instance with its parameter replaced by theta `[d]`."""
         del state
         return BallArmsState(theta)
 
@@ -79,12 +79,12 @@ class BallArms:
         return state, Reward(mean + self.noise.sample(key)), RegretOutcome(regret=best - mean)
 
     def admits(self, state: BallArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def at_record(self, state: BallArmsState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return `estimation_error`: Euclidean distance of the recommended parameter `[d]` from theta."""
-        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # not a parameter, but e.g. an arm
+        """Return `estimation_error`, the Euclidean distance between the recommended parameter `[d]` and theta."""
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # the recommendation may be an arm
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

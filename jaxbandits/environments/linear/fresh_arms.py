@@ -3,10 +3,10 @@
     arms of a round   K vectors with coordinates uniform on (0, 1), each divided by its norm
     theta*            (1, ..., 1) / sqrt(d)
     reward_t          x_t'theta* + a_t eta_t,   nu_t = a_t (E |eta|^{1+eps})^{1/(1+eps)}
-    regret_t          max_{x shown at t} x'theta* - x_t'theta*       (means, never rewards)
+    regret_t          max_{x shown at t} x'theta* - x_t'theta*       (computed from means)
 
-In every round $a_t = 1$, or log10 $a_t$ is uniform on (0, noise_decades). Public code for that paper has $d = 10$,
-$K = 20$, Student t noise (df = 2), $eps = 0.99$, and 0 or 2 decades.
+Either $a_t = 1$ in every round, or log10 $a_t$ is drawn uniformly from (0, noise_decades). Public code for the paper
+has $d = 10$, $K = 20$, Student t noise (df = 2), $eps = 0.99$, and 0 or 2 decades.
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,29 +26,29 @@ from jaxbandits.types import ArmDecision, ArmObs, Recommendation, ScaledReward
 
 
 class FreshArmsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     theta: Vector  # [d]  theta*
-    noise_scale: jax.Array  # []  nu, the moment scale of the noise before a_t
+    noise_scale: jax.Array  # []  nu, the moment scale of eta
 
 
 @pytree
 class FreshArms:
-    """Linear bandit with K new unit arms per round; its noise may have infinite variance.
+    """Linear bandit with K new unit vectors as arms in every round; the noise may have infinite variance.
 
-    theta* is the same in all trials.
-    The feedback is the reward and $nu_t$ (`ScaledReward`); a learner that declares `Reward` does not receive $nu_t$.
+    theta* is the same in all trials. The feedback is the reward and $nu_t$ (`ScaledReward`); a learner that declares
+    `Reward` does not receive $nu_t$.
 
     Raises (by `validate`):
-      InputError: for noise without a moment of order 1 + eps.
+      InputError: if the noise has no moment of order 1 + eps.
     """
 
     source: ClassVar[str] = "Huang, Zhong, Wang & Yang, NeurIPS 2023, their experiment"
     dim: int = static(10, "[1, inf)", "d, dimension of the arms")
     n_arms: int = static(20, "[1, inf)", "K, number of arms in a round")
-    noise: Noise = param(factory=lambda: StudentT(df=2.0), doc="law of eta")
+    noise: Noise = param(factory=lambda: StudentT(df=2.0), doc="distribution of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
-    noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
+    noise_decades: ArrayLike | None = param(None, "[0, inf)", "upper end of the range of log10 a_t; None: a_t = 1")
 
     @classmethod
     def example(cls) -> "FreshArms":
@@ -65,7 +65,7 @@ class FreshArms:
             )
 
     def init(self, key: jax.Array) -> FreshArmsState:
-        del key  # theta* is given, arms are drawn in every round
+        del key  # theta* is fixed, and arms are drawn in every round
         one = jnp.zeros(()) + self.dim**-0.5
         return FreshArmsState(jnp.zeros(self.dim) + one, jnp.zeros(()) + self.noise.scale(self.eps))
 
@@ -85,12 +85,12 @@ class FreshArms:
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
     def admits(self, state: FreshArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def at_record(self, state: FreshArmsState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return `estimation_error`: Euclidean distance of the recommended parameter from theta*."""
-        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # not a parameter, but e.g. an arm
+        """Return `estimation_error`, the Euclidean distance between the recommended parameter `[d]` and theta*."""
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # the recommendation may be an arm
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

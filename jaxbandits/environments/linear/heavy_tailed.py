@@ -1,11 +1,11 @@
 """Stochastic linear bandit with heavy-tailed noise (Wang, Zhang, Zhao & Zhou, ICML 2025, Section 5 and Appendix E).
 
     reward_t = x_t'theta* + a_t eta_t,   nu_t = a_t (E |eta|^{1+eps})^{1/(1+eps)}
-    regret_t = max_{x available at t} x'theta* - x_t'theta*       (means, never rewards)
+    regret_t = max_{x available at t} x'theta* - x_t'theta*       (computed from means)
 
-In every trial arms and theta* have coordinates uniform on [-1, 1]; arms are rescaled into the unit ball, theta* to norm
-S. In every round $a_t = 1$, or log10 $a_t$ is uniform on (0, noise_decades), and all arms are available, or a random
-subset.
+In every trial the coordinates of arms and theta* are drawn uniformly from [-1, 1]; arms are then rescaled into the unit
+ball, and theta* to norm S. Either $a_t = 1$ in every round, or log10 $a_t$ is drawn uniformly from (0, noise_decades).
+In every round, all arms or the arms of a random subset are available.
 """
 
 import warnings
@@ -26,17 +26,17 @@ from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Recommendation, ScaledReward
 
-_SUBSET_ARMS = 128  # largest K for which the available arms are drawn one by one; for larger K a permutation is sorted
+_SUBSET_ARMS = 128  # largest K for which available arms are drawn one by one; for larger K a permutation is drawn
 
 
 class HeavyTailedState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     arms: jax.Array  # [K, d]
     theta: Vector  # [d]  theta*
-    best: jax.Array | None  # []  max_k x_k'theta*; None when the available arms change
-    means: Any  # [K]  x_k'theta*; None when all arms are always available
-    noise_scale: jax.Array  # []  nu, the moment scale of the noise before a_t
+    best: jax.Array | None  # []  max_k x_k'theta*; None if the available arms change
+    means: Any  # [K]  x_k'theta*; None if all arms are always available
+    noise_scale: jax.Array  # []  nu, the moment scale of eta
 
 
 @pytree
@@ -49,16 +49,18 @@ class HeavyTailed:
     source: ClassVar[str] = "Wang, Zhang, Zhao & Zhou, ICML 2025, Section 5"
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
-    noise: Noise = param(factory=StudentT, doc="law of eta")
-    eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
+    noise: Noise = param(factory=StudentT, doc="distribution of eta")
+    eps: ArrayLike = param(0.99, "(0, 1]", "eps; nu_t is the scale of the moment of order 1 + eps")
     moment_scale: ArrayLike | None = param(
         None, "(0, inf)", "moment scale in the feedback; None: the exact scale of eta"
     )
-    noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
-    theta_norm: ArrayLike = param(1.0, "(0, inf)", "S = ||theta*|| when it is drawn")
-    unit_arms: ArrayLike = param(False, BOOL, "drawn arms: True divides each by its own norm, False all by the largest")
+    noise_decades: ArrayLike | None = param(None, "[0, inf)", "upper end of the range of log10 a_t; None: a_t = 1")
+    theta_norm: ArrayLike = param(1.0, "(0, inf)", "S = ||theta*|| if theta* is drawn")
+    unit_arms: ArrayLike = param(
+        False, BOOL, "whether each drawn arm is divided by its own norm, and not by the largest"
+    )
     available: int | None = static(
-        None, "[1, inf)", "number of arms available per round, a uniformly random subset; None: all"
+        None, "[1, inf)", "number of arms in the random subset that is available in a round; None: all arms"
     )
     arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] fixed arms for all trials; None: drawn per trial")
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] fixed theta* for all trials; None: drawn per trial")
@@ -68,9 +70,10 @@ class HeavyTailed:
         """Return an environment with given arms `[K, d]` and parameter `[d]`, the same in all trials.
 
         Args:
-          arms: K arms, one per row; warns if one lies outside the unit ball (learners assume L = 1).
-          theta: theta*; warns if its norm exceeds 1 (learners assume S = 1).
-          **settings: the other fields, such as `noise=Gaussian(spread=0.1)`.
+          arms: K arms, one per row; a warning is issued if an arm lies outside the unit ball, since learners assume L =
+              1.
+          theta: theta*; a warning is issued if its norm exceeds 1, since learners assume S = 1.
+          **settings: values of other fields, such as `noise=Gaussian(spread=0.1)`.
 
         Raises:
           InputError: if the shape is wrong or an entry is not a finite number.
@@ -126,7 +129,7 @@ class HeavyTailed:
         )
 
     def moved(self, state: HeavyTailedState, theta: Vector) -> HeavyTailedState:
-        """Return the instance with another theta* `[d]`."""
+        """Return the instance with theta* replaced by theta `[d]`."""
         means, all_arms = state.arms @ theta, self._all_available
         return state._replace(theta=theta, best=largest(means) if all_arms else None, means=None if all_arms else means)
 
@@ -148,13 +151,13 @@ class HeavyTailed:
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
     def admits(self, state: HeavyTailedState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def at_record(self, state: HeavyTailedState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return `estimation_error`: Euclidean distance of the recommended parameter from theta*."""
-        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # not a parameter, but e.g. an arm
+        """Return `estimation_error`, the Euclidean distance between the recommended parameter `[d]` and theta*."""
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # the recommendation may be an arm
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 

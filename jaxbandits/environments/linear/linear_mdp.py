@@ -1,10 +1,11 @@
-"""Episodic linear MDP with heavy-tailed rewards: the setting of Wang, Zhang, Zhao & Zhou (ICML 2025), Section 6.1.
+"""Episodic linear MDP with heavy-tailed rewards, the setting of Wang, Zhang, Zhao & Zhou (ICML 2025), Section 6.1.
 
     reward_h = phi(s_h, a_h)'theta*_h + eta_h,   s_{h+1} ~ P(. | s_h, a_h),   s_1 = the first state,   h = 1..H
     regret   = V*_1(s_1) - V^pi_1(s_1)           (exact, by backward induction on the mean rewards)
 
-A round is an episode: the learner knows phi and P, plays a policy, and observes the visited pairs with their rewards.
-In every trial phi(s, a) and theta*_h are uniform on the unit sphere, and the rows of P follow a Dirichlet law.
+A round is an episode: the learner, to which phi and P are known, plays a policy and observes the visited state-action
+pairs with their rewards. In every trial phi(s, a) and theta*_h are drawn from the unit sphere, and the rows of P are
+drawn from a Dirichlet distribution.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -24,7 +25,7 @@ from jaxbandits.types import MDPObs, PolicyDecision, Recommendation, ScaledEpiso
 
 
 class LinearMDPState(NamedTuple):
-    """The instance; nothing in it changes over the episodes."""
+    """Problem instance of a trial, which does not change over episodes."""
 
     features: jax.Array  # [nS, nA, d]  phi(s, a)
     transitions: jax.Array  # [nS, nA, nS]  P(. | s, a)
@@ -38,21 +39,21 @@ class LinearMDPState(NamedTuple):
 class LinearMDP:
     """Finite-horizon MDP with known transitions and unknown linear rewards; every trial draws a separate instance.
 
-    The feedback is the visited pairs, their rewards and nu (`ScaledEpisode`); a learner that declares `Episode` does
-    not receive nu.
+    The feedback consists of the features of the visited pairs, their rewards and nu (`ScaledEpisode`); a learner that
+    declares `Episode` does not receive nu.
 
     Deviations:
-      The paper discusses heavy-tailed linear MDPs without an algorithm, a theorem or an experiment: instances, known
-      transitions and all sizes are ours.
+      The paper discusses heavy-tailed linear MDPs, but has no algorithm, theorem or experiment for them. The instances,
+      the known transitions and all sizes are ours.
     """
 
     source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.1"
     n_states: int = static(6, "[1, inf)", "nS, number of states")
     n_actions: int = static(4, "[1, inf)", "nA, number of actions")
     dim: int = static(3, "[1, inf)", "d, dimension of the features")
-    steps: int = static(4, "[1, inf)", "H, steps of an episode")
-    noise: Noise = param(factory=StudentT, doc="law of eta")
-    eps: ArrayLike = param(0.99, "(0, 1]", "nu is the scale of the moment of order 1 + eps")
+    steps: int = static(4, "[1, inf)", "H, number of steps of an episode")
+    noise: Noise = param(factory=StudentT, doc="distribution of eta")
+    eps: ArrayLike = param(0.99, "(0, 1]", "eps; nu is the scale of the moment of order 1 + eps")
     moment_scale: ArrayLike | None = param(
         None, "(0, inf)", "moment scale in the feedback; None: the exact scale of eta"
     )
@@ -144,7 +145,7 @@ class LinearMDP:
         return state, feedback, RegretOutcome(regret=state.optimal - value)
 
     def at_record(self, state: LinearMDPState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return `estimation_error`: Frobenius distance of the recommended parameters `[H, d]` from theta*."""
+        """Return `estimation_error`, the Frobenius distance between the recommended parameters `[H, d]` and theta*."""
         if recommendation is None:
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

@@ -1,11 +1,12 @@
-"""Linear system with heavy-tailed disturbances, to be identified: Wang, Zhang, Zhao & Zhou (ICML 2025), Section 6.2.
+"""Identification of a linear system with heavy-tailed disturbances (Wang et al., ICML 2025, Section 6.2).
 
     x_{t+1} = A x_t + B u_t + w_{t+1} = Theta*' z_t + w_{t+1},   z = [x; u],   Theta* = [A'; B'],   x_1 = 0
     u_t     = input_scale v_t,   v_t white standard normal                           (no control policy)
-    excess_loss_t = ||predicted - Theta*' z_t||^2                                    (from the mean, never from x_{t+1})
+    excess_loss_t = ||predicted - Theta*' z_t||^2                                    (computed from the mean of x_{t+1})
 
-The learner sees $z_t$, predicts $x_{t+1}$, and then receives $x_{t+1}$ and the moment scale of every coordinate of w.
-States are not bounded, so a bound L on $||z||$ is nominal. n states, m inputs, $p = n + m$.
+The learner observes $z_t$, predicts $x_{t+1}$, and then receives $x_{t+1}$ and the moment scale of every coordinate of
+w. States are not bounded, so that a bound L on $||z||$ is only nominal. There are n states and m inputs, and $p = n +
+m$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,7 +27,7 @@ _B = ((0.0,), (0.5,))
 
 
 class LinearSystemState(NamedTuple):
-    """State of the linear system, and constants that do not change."""
+    """State of the linear system, and its constants."""
 
     state: jax.Array  # [n]  x_t
     rows: jax.Array  # [n, p]  Theta*' = [A B]
@@ -34,30 +35,32 @@ class LinearSystemState(NamedTuple):
 
 
 class ExcessOutcome(NamedTuple):
-    """Excess loss of a round, which the metrics sum."""
+    """Excess loss of a round, which the run sums."""
 
     excess_loss: jax.Array  # []
 
 
 @pytree
 class LinearSystem:
-    """A linear system driven by white input and noise that may have infinite variance; all trials have the same system.
+    """Linear system driven by white input and by noise that may have infinite variance; all trials have one system.
 
     The default is a stable system with two states and one input. The feedback is the next state and the moment scales
-    (`ScaledNextState`); a learner that declares `NextState` does not see the scales.
+    (`ScaledNextState`); a learner that declares `NextState` does not receive the scales.
 
     Deviations:
-      The paper discusses identification without an algorithm, a theorem or an experiment: everything here is ours
-        except Theta* (printed there as [A; B], without the transposes).
+      The paper discusses identification, but has no algorithm, theorem or experiment for it. Everything here is ours
+        except Theta*, which is printed in the paper as [A; B] without the transposes.
     """
 
     source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.2"
-    A: ArrayLike | None = param(None, "(-inf, inf)", "[n, n] A; None: [[0.8, 0.2], [0, 0.7]]")
-    B: ArrayLike | None = param(None, "(-inf, inf)", "[n, m] B; None: [[0], [0.5]]")
+    A: ArrayLike | None = param(None, "(-inf, inf)", "[n, n] state matrix A; None: [[0.8, 0.2], [0, 0.7]]")
+    B: ArrayLike | None = param(None, "(-inf, inf)", "[n, m] input matrix B; None: [[0], [0.5]]")
     input_scale: ArrayLike = param(1.0, "[0, inf)", "standard deviation of every input")
-    noise: Noise = param(factory=lambda: StudentT(spread=0.3), doc="law of every coordinate of w, before its factor")
-    noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factor on every coordinate of w; None: 1")
-    eps: ArrayLike = param(0.99, "(0, 1]", "scales are those of the moment of order 1 + eps")
+    noise: Noise = param(
+        factory=lambda: StudentT(spread=0.3), doc="distribution of a coordinate of w, without its factor"
+    )
+    noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factors of the coordinates of w; None: 1")
+    eps: ArrayLike = param(0.99, "(0, 1]", "eps; moment scales are of order 1 + eps")
     moment_scale: ArrayLike | None = param(None, "(0, inf)", "moment scale in the feedback; None: the exact scale")
 
     @classmethod
@@ -88,7 +91,7 @@ class LinearSystem:
             )
 
     def init(self, key: jax.Array) -> LinearSystemState:
-        del key  # the system is given, and starts at the origin
+        del key  # all trials have the same system, which starts at the origin
         dtype = jnp.result_type(float)
         a, b = (jnp.asarray(x, dtype) for x in (_A if self.A is None else self.A, _B if self.B is None else self.B))
         scale = self.noise.scale(self.eps) if self.moment_scale is None else self.moment_scale
@@ -117,7 +120,7 @@ class LinearSystem:
         return state._replace(state=following), ScaledNextState(following, state.noise_scale), ExcessOutcome(excess)
 
     def at_record(self, state: LinearSystemState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return `estimation_error`: Frobenius distance of the recommended `[p, n]` from Theta*."""
+        """Return `estimation_error`, the Frobenius distance between the recommended matrix `[p, n]` and Theta*."""
         if recommendation is None:
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation.T - state.rows)}

@@ -1,10 +1,10 @@
-"""Centred noise laws, with methods for a draw and for the scale of the moment of order 1 + eps.
+"""Centred noise distributions, with methods for a draw and for the scale of the moment of order 1 + eps.
 
 `sample(key)` draws one value with mean zero; `scale(eps)` is (E |noise|^{1+eps})^{1/(1+eps)}, which is infinite if the
-order 1 + eps is at least `tail_index`. All fields are traced, so that tail indices can be swept. `spread` multiplies
-the law.
+order 1 + eps is at least `tail_index`. All fields are traced, so that tail indices can be swept. `spread` is a factor
+of every draw.
 
-A user-defined law is a `pytree` class with these three members.
+A user-defined distribution is a `pytree` class with the members `sample`, `scale` and `tail_index`.
 """
 
 import math
@@ -24,16 +24,16 @@ _SPREAD = "factor on every draw"
 
 
 class Noise(Protocol):
-    """A law of noise."""
+    """Protocol of noise distributions."""
 
     @property
-    def tail_index(self) -> ArrayLike: ...  # moments of smaller order exist
+    def tail_index(self) -> ArrayLike: ...  # moments of smaller order are finite
     def sample(self, key: jax.Array) -> jax.Array: ...
     def scale(self, eps: ArrayLike) -> jax.Array: ...
 
 
 def check_noise(noise: object, name: str) -> None:
-    """Raise `InputError`, naming the field, for anything but a law of noise."""
+    """Raise `InputError`, which names the field, if a value is not a noise distribution."""
     missing = [member for member in ("tail_index", "sample", "scale") if not hasattr(noise, member)]
     if missing:
         raise InputError(f"{name} must be a law such as Gaussian(), got {format_value(noise)}, without {missing[0]!r}")
@@ -42,7 +42,7 @@ def check_noise(noise: object, name: str) -> None:
 def sample_with_scale(
     noise: "Noise", key: jax.Array, scale: jax.Array, decades: ArrayLike | None
 ) -> tuple[jax.Array, jax.Array]:
-    """Return a draw of `a * noise` and its moment scale `a * scale`: a = 1, or log10 a uniform on (0, decades)."""
+    """Return a draw of `a * noise` and its moment scale `a * scale`; a = 1, or log10 a is uniform on (0, decades)."""
     value = noise.sample(key)
     if decades is None:
         return value, scale
@@ -72,7 +72,7 @@ class Gaussian:
 
 @pytree
 class StudentT:
-    """Student t noise, with moments of order below `df`."""
+    """Student t noise, whose moments are finite up to orders below `df`."""
 
     df: ArrayLike = param(2.1, "(1, inf)", "degrees of freedom")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
@@ -94,7 +94,7 @@ class StudentT:
 
 @pytree
 class Pareto:
-    """Pareto noise minus its mean `shape / (shape - 1)`: survival `(x + mean)^-shape`."""
+    """Pareto noise minus its mean `shape / (shape - 1)`, with the survival function `(x + mean)^-shape`."""
 
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
@@ -119,7 +119,7 @@ class Pareto:
 
 @pytree
 class Lomax:
-    """Lomax noise minus its mean `1 / (shape - 1)`: Pareto minus one, so that the centred law is that of `Pareto`."""
+    """Lomax noise minus its mean `1 / (shape - 1)`; the centred distribution is that of `Pareto`."""
 
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
@@ -133,7 +133,7 @@ class Lomax:
         return (rng.lomax(key, self.shape) - mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Return the scale of `Pareto`."""
+        """Return the scale of `Pareto`, since both centred distributions are the same."""
         return Pareto(shape=self.shape, spread=self.spread).scale(eps)
 
 
@@ -168,7 +168,7 @@ class Fisk:
 
 
 def _double_exponential() -> tuple[np.ndarray, ...]:
-    """Trapezoid nodes and weights after a double exponential substitution: on (0, inf), and on (0, 1)."""
+    """Return nodes and weights of the double exponential quadrature rules on (0, inf) and on (0, 1)."""
     tau, step = np.linspace(-4.5, 4.5, 181, retstep=True)
     half_line = np.exp(tau - np.exp(-tau))  # for integrands that decay exponentially
     half_weight = step * half_line * (1.0 + np.exp(-tau))
@@ -183,16 +183,16 @@ _RULES = _double_exponential()
 def _central_scale(
     order: ArrayLike, index: ArrayLike, mean: jax.Array, survival: jax.Array, factor: Callable[[jax.Array], jax.Array]
 ) -> jax.Array:
-    """Return `(E |X - mean|^p)^{1/p}`, p = order, of a law given by its quantile s^{-1/index} factor(s) at survival s.
+    """Return `(E |X - mean|^p)^{1/p}` for p = order, where X exceeds s^{-1/index} factor(s) with probability s.
 
-    Above the mean put s = survival e^{-z} and g = factor - mean s^{1/index}, which tends to 1:
+    For the part above the mean let s = survival e^{-z} and g = factor - mean s^{1/index}, which tends to 1. Then
 
         E (X - mean)_+^p = survival^{1-r} (1/(1-r) - integral_0^inf e^{-(1-r) z} (1 - g^p) dz),   r = p / index,
 
-    so that the heavy tail is integrated exactly, however close p is to the index. Below the mean the integrand is
-    bounded. Both integrals use double exponential rules with 181 nodes: relative error below 1e-9 in float64, for index
-    in [1.05, 4] (environments/linear/test_heavy_tailed.py::test_moment_scales_against_other_formulas), and below 2e-5
-    in float32, where it comes from the rounding of 1 - r (float32/test_linear.py::test_moment_scales).
+    The heavy tail is thus integrated exactly, however close p is to the index. Below the mean the integrand is bounded.
+    Both integrals use double exponential rules with 181 nodes. For an index in [1.05, 4] the relative error is below
+    1e-9 in float64 (environments/linear/test_heavy_tailed.py::test_moment_scales_against_other_formulas), and below
+    2e-5 in float32, where it is caused by the rounding of 1 - r (float32/test_linear.py::test_moment_scales).
     """
     order, index = jnp.asarray(order), jnp.asarray(index)
     decay = 1.0 - order / index

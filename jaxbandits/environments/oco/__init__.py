@@ -1,4 +1,4 @@
-"""Online convex optimisation problems, one per file, imported on first access."""
+"""Online convex optimisation problems, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,10 +1,10 @@
-"""Noise in cells (Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1): sup E and E sup of squared noise differ.
+"""Example in which sup E and E sup of squared noise differ (Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1).
 
     f_t(x)      = c_i s x on the cell i - 1 <= x < i, i = 1..n
     sigma_t^2   = sup_x E |f_t'(x) - F_t'(x)|^2 = 1/n
     sigma~_t^2  = E sup_x |f_t'(x) - F_t'(x)|^2 = 1 - (1 - 1/n)^n
 
-Every round draws c_i ~ Bernoulli(1/n) for every cell, and one sign s = +-1.
+In every round, c_i ~ Bernoulli(1/n) is drawn for each cell, and one sign s = +-1 is drawn.
 """
 
 from typing import ClassVar, NamedTuple
@@ -20,15 +20,16 @@ from jaxbandits.types import Gradient, PointDecision
 class CellNoiseOutcome(NamedTuple):
     """Squared deviations of the gradient in one round."""
 
-    pointwise: jax.Array  # []  at one fixed point
-    uniform: jax.Array  # []  the largest over all points
+    pointwise: jax.Array  # []  squared deviation at one fixed point
+    uniform: jax.Array  # []  largest squared deviation over all points
 
 
 @pytree
 class CellNoise:
-    """Simulation of an identity about two measures of noise; the feedback is zero, so the learner is irrelevant.
+    """Simulation of two measures of noise; the feedback is zero, so that the choice of the learner is irrelevant.
 
-    Recorded: `pointwise` and `uniform`, whose means over rounds are $sigma^2$ and $sigma~^2$. $f_t$ is not convex.
+    The metrics are `pointwise` and `uniform`, whose means over rounds are $sigma^2$ and $sigma~^2$. $f_t$ is not
+    convex.
     """
 
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1"

@@ -1,9 +1,9 @@
-"""Online regression or classification on the rows of a table: a SEA sequence from data.
+"""Online regression or classification on the rows of a table, as losses of the SEA model.
 
     squared:   f_t(x) = c (<a_i, x> - b_i)^2 / 2
     logistic:  f_t(x) = c ln(1 + exp(-b_i <a_i, x>)),  b_i in {-1, 1}
 
-with the row i of round t drawn by `order`. Rows come from a data frame or from arrays.
+The field `order` determines the row i of round t. The rows are those of a data frame or of arrays.
 """
 
 from collections.abc import Sequence
@@ -35,47 +35,51 @@ class Table(NamedTuple):
 
     features: ArrayLike  # [n, d]
     targets: ArrayLike  # [n]
-    best: ArrayLike | None = None  # [d]  the minimiser of the mean loss
+    best: ArrayLike | None = None  # [d]  minimiser of the mean loss
 
     def __len__(self) -> int:
         return self.targets.shape[0]
 
     @property
     def dim(self) -> int:
-        """d, the number of features."""
+        """Number d of features."""
         return self.features.shape[1]
 
 
 @pytree
 class DataStream:
-    """Losses of the rows of a table, one per round, against a fixed comparator.
+    """Losses of the rows of a table, one row per round, and a fixed comparator.
 
-    The comparator is `comparator` if given, otherwise `table.best`, the minimiser of the mean loss over the table
-    (least squares of minimum norm; logistic regression by Newton's method), which `from_arrays` finds on the host in
-    float64. After whole passes it is the best fixed point in hindsight.
+    If no comparator is given, it is `table.best`, the minimiser of the mean loss over the table (least squares of
+    minimum norm, or logistic regression by Newton's method), which `from_arrays` computes on the host in float64. After
+    whole passes it is the best fixed point in hindsight.
 
-    Orders: "shuffled" (a fresh random permutation every pass and trial), "iid" (with replacement), "given" (cyclically
-      as in the table, the same in all trials).
+    With the order "shuffled", every pass of every trial is a new random permutation of the rows. With "iid", rows are
+    drawn with replacement. With "given", all trials repeat the rows of the table cyclically.
 
-    Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round; at record points, for a learner with
-    a recommendation w, `excess_risk`: the mean loss over the table at w, minus that at the comparator.
+    The metrics `loss`, `comparator_loss` and `regret` are summed over rounds. For a learner with a recommendation w,
+    the metric `excess_risk` at record points is the mean loss over the table at w minus the mean loss at the
+    comparator.
     """
 
     source: ClassVar[str] = "your own regression or classification rows as losses"
-    table: Table = shared(doc="the rows (made by from_arrays)")
+    table: Table = shared(doc="rows of the table (constructed by from_arrays)")
     loss: str = static("squared", doc='"squared", or "logistic" with targets in {-1, 1}')
-    order: str = static("shuffled", doc='"shuffled" every pass, "iid" or "given"')
-    comparator: ArrayLike | None = param(None, "(-inf, inf)", "u: [d], or U for U e_1; None: the best fit to the table")
-    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+    order: str = static("shuffled", doc='"shuffled" (in every pass), "iid" (with replacement) or "given"')
+    comparator: ArrayLike | None = param(
+        None, "(-inf, inf)", "comparator [d], or U for U e_1; None: best fit to the table"
+    )
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
 
     @classmethod
     def from_arrays(cls, features: object, targets: object, **settings: FieldValue) -> "DataStream":
         """Return a stream of the rows of `features` [n, d] with `targets` [n].
 
         Args:
-          features: one row per example.
-          targets: real numbers; for `loss="logistic"` two distinct values, of which the larger becomes 1.
-          **settings: the other fields.
+          features: `[n, d]` numbers, one row per example.
+          targets: `[n]` numbers; for `loss="logistic"` two distinct values, which are mapped to -1 and 1 in ascending
+            order.
+          **settings: values of other fields.
 
         Raises:
           InputError: if an array or a setting is invalid.
@@ -95,14 +99,14 @@ class DataStream:
         """Return a stream of the rows of a data frame.
 
         Args:
-          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
-          target: column of the targets, which are numbers as in `from_arrays`.
-          features: columns of numbers; no other column is used.
-          **settings: the other fields.
+          frame: a pandas, polars or pyarrow data frame, or a mapping of arrays.
+          target: name of the column with the targets, which are numbers as in `from_arrays`.
+          features: names of the columns with the features, which must be numbers; other columns are not used.
+          **settings: values of other fields.
 
         Raises:
-          InputError: if a column is unknown or text, an entry is missing (the message names row and column), and as
-            `from_arrays`.
+          InputError: if a column is unknown or contains text, if an entry is missing (the message names row and
+            column), and for the reasons of `from_arrays`.
         """
         columns = Columns(frame)
         return cls.from_arrays(columns.matrix("features", features), columns.numbers("target", target), **settings)
@@ -128,7 +132,7 @@ class DataStream:
             raise InputError("DataStream needs a comparator, or a table with its best fit (see from_arrays)")
 
     def __repr__(self) -> str:
-        """Return sizes and settings."""
+        """Return text with the sizes and the settings."""
         n, d = np.shape(self.table.features)
         comparator = "the best fit" if self.comparator is None else "given"
         sizes = f"{count_of(n, 'row')}; {count_of(d, 'feature')}"
@@ -136,11 +140,11 @@ class DataStream:
 
     @property
     def dim(self) -> int:
-        """d, dimension of the domain."""
+        """Dimension d of the domain."""
         return self.table.dim
 
     def init(self, key: jax.Array) -> jax.Array | None:
-        """Return the order `[n]` of the first pass, if it is shuffled."""
+        """Return the initial order `[n]` of the rows, or None unless the order is "shuffled"."""
         del key
         return jnp.arange(len(self.table), dtype=jnp.int32) if self.order == "shuffled" else None
 
@@ -174,7 +178,7 @@ class DataStream:
     def gradient_variance(self, x: Any) -> ArrayLike:
         """Return the mean over rows of ||grad f_i(x) - grad F(x)||^2 at `x` [d], in float64.
 
-        For "iid" rows it is sigma_t^2 at x.
+        For the order "iid" this is sigma_t^2 at x.
         """
         features, targets = np.asarray(self.table.features, float), np.asarray(self.table.targets, float)
         slopes = _slopes(features, targets, self.loss, np.asarray(x, float))
@@ -182,24 +186,24 @@ class DataStream:
         return np.mean(np.sum((gradients - gradients.mean(axis=0)) ** 2, axis=1))
 
     def lipschitz(self, radius: float) -> ArrayLike:
-        """G, a bound on the norm of all gradients on the ball of this radius."""
+        """Return G, a bound on the norms of all gradients on the ball of the given radius."""
         norms = np.linalg.norm(np.asarray(self.table.features, float), axis=1)
         if self.loss == "squared":
             return self.loss_scale * np.max(norms * (radius * norms + np.abs(np.asarray(self.table.targets, float))))
-        return self.loss_scale * np.max(norms)  # the slope of the logistic loss stays below 1
+        return self.loss_scale * np.max(norms)  # the derivative of the logistic loss is at most 1 in absolute value
 
     @property
     def _comparator(self) -> Any:
         return point(self.table.best if self.comparator is None else self.comparator, self.dim)
 
     def _risk(self, x: jax.Array) -> jax.Array:
-        """Return the mean loss over the table, by blocks of rows, so that a trial needs memory for one block."""
+        """Return the mean loss over the table, computed block by block, so that memory for one block suffices."""
         n, block = len(self.table), min(len(self.table), _BLOCK)
         features, targets = jnp.asarray(self.table.features), jnp.asarray(self.table.targets)
 
         def add(i: jax.Array, total: jax.Array) -> jax.Array:
             start = jnp.minimum(i * block, n - block)
-            fresh = jnp.arange(block) >= i * block - start  # the last block overlaps rows that have been counted
+            fresh = jnp.arange(block) >= i * block - start  # the last block may overlap the one before it
             rows = _LOSSES[self.loss](
                 lax.dynamic_slice_in_dim(features, start, block), lax.dynamic_slice_in_dim(targets, start, block)
             )
@@ -209,7 +213,7 @@ class DataStream:
 
 
 def _check_table(table: Table) -> None:
-    """Raise InputError unless there are rows [n, d], one target per row, and a best fit [d] or None."""
+    """Raise InputError unless the table has features [n, d], targets [n], and a best fit [d] or None."""
     shapes = [np.shape(part) for part in table if part is not None]
     n, d = shapes[0] if len(shapes[0]) == 2 else (0, 0)
     if not n * d or shapes[1:] != [(n,), (d,)][: len(shapes) - 1]:
@@ -222,7 +226,7 @@ def best_fit(features: np.ndarray, targets: np.ndarray, loss: str) -> np.ndarray
     """Return the minimiser `[d]` of the mean loss over the rows, of minimum norm for squared losses.
 
     Raises:
-      InputError: if the losses are logistic and the classes separable, so that there is no minimiser.
+      InputError: if the losses are logistic and the classes are separable, so that no minimiser exists.
     """
     if loss == "squared":
         return np.linalg.lstsq(features, targets, rcond=None)[0]
@@ -246,7 +250,7 @@ def best_fit(features: np.ndarray, targets: np.ndarray, loss: str) -> np.ndarray
 
 
 def _slopes(features: np.ndarray, targets: np.ndarray, loss: str, x: np.ndarray) -> np.ndarray:
-    """Return the derivative `[n]` of each row's loss along its features."""
+    """Return the derivative `[n]` of the loss of each row with respect to <a_i, x>."""
     if loss == "squared":
         return features @ x - targets
     return -targets * np.exp(-np.logaddexp(0.0, targets * (features @ x)))

@@ -1,11 +1,11 @@
-"""Linear losses of the stochastically extended adversarial (SEA) model: adversarial mean, random noise.
+"""Linear losses of the stochastically extended adversarial (SEA) model, with adversarial mean and random noise.
 
     f_t(x) = c <mu_t + xi_t, x>,   F_t(x) = E f_t(x) = c <mu_t, x>
     mu_t = m v_t,   xi_t = s * (uniform on the unit sphere)
 
-m: `mean`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`; with `noise_rank` r the sphere is the unit sphere of
-the first r axes. For unit $v_t$ gradients are at most $G = c$ (|m| + s), and $sigma^2_{1:T} = c^2 T s^2$,
-$Sigma^2_{1:T} = c^2 m^2$ $(||v_1||^2 + sum_{t>=2} ||v_t - v_{t-1}||^2)$, exactly.
+m is the field `mean`, $v_t$ is `sequence`, s is `noise_scale` and c is `loss_scale`. With `noise_rank` r the noise lies
+on the unit sphere of the first r axes. For unit vectors $v_t$ the norms of gradients are at most $G = c$ (|m| + s).
+Exactly, $sigma^2_{1:T} = c^2 T s^2$ and $Sigma^2_{1:T} = c^2 m^2$ $(||v_1||^2 + sum_{t>=2} ||v_t - v_{t-1}||^2)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -27,14 +27,14 @@ from jaxbandits.types import FullInformation, PointDecision, Recommendation
 
 
 class LinearLossesState(NamedTuple):
-    """Sufficient statistics of the comparators."""
+    """Sufficient statistics for the comparators."""
 
-    rounds: jax.Array  # [] int32, rounds played
+    rounds: jax.Array  # [] int32, number of rounds played
     gradients: CompensatedSum  # [d]  sum of the gradients
 
 
 class LinearLossesOutcome(NamedTuple):
-    """Losses of the round, of the decision and of the comparators."""
+    """Losses of the decision in one round."""
 
     loss: jax.Array  # []  f_t(x_t)
     mean_loss: jax.Array  # []  F_t(x_t)
@@ -44,21 +44,23 @@ class LinearLossesOutcome(NamedTuple):
 class LinearLosses:
     """Online linear optimisation with noisy gradients around a mean that follows `sequence`.
 
-    i.i.d. losses: the default sequence. Adversarial: `sequence=Alternating(period=8)` with `noise_scale=0`. Others:
-    `IsolatedFlips`, `Drift`, `Piecewise`; a finite pool in random order is `RandomOrder`.
+    The default sequence gives i.i.d. losses, and `sequence=Alternating(period=8)` with `noise_scale=0` gives
+    adversarial losses. Further sequences are `IsolatedFlips`, `Drift` and `Piecewise`. `RandomOrder` is an environment
+    with a finite pool of losses in random order.
 
-    Recorded: `loss` and `mean_loss` (summed); at record points `comparator_loss`, the cumulative loss of the comparator
-    on the losses that were drawn, and `mean_comparator_loss`, the same for their means. Hence
+    The metrics `loss` and `mean_loss` are summed over rounds. At record points, `comparator_loss` is the cumulative
+    loss of the comparator for the losses that were drawn, and `mean_comparator_loss` that for their means. From these
+    follow
 
         regret        = loss - comparator_loss              (realised)
         pseudo_regret = mean_loss - mean_comparator_loss    (in expectation, hence less noisy)
 
-    The comparator is `comparator` if given: a fixed point u, which need not lie in the domain (for learners on $R^d$).
-    Otherwise it is the best fixed point of the domain in hindsight, for the losses or, in `mean_comparator_loss`, for
-    their means. If the mean moves, a learner that tracks it may beat every fixed point, so that regret can be negative.
+    A comparator u that is given need not lie in the domain (for learners on $R^d$). Otherwise the comparator is the
+    best fixed point of the domain in hindsight, for the losses or, in `mean_comparator_loss`, for their means. If the
+    mean moves, a learner that tracks it may be better than every fixed point, so that regret can be negative.
 
-    Numerics: the sum of the gradients is compensated (Kahan), so that in float32 `comparator_loss` has a relative error
-      of 3e-7 after 10^5 rounds, while the error of a plain sum is 20 times larger
+    Numerics: the sum of the gradients is a Kahan sum, so that in float32 `comparator_loss` has a relative error of
+      3e-7 after 10^5 rounds, whereas the error with a plain sum is 20 times as large
       (float32/test_oco.py::test_comparator_does_not_drift).
 
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
@@ -69,15 +71,15 @@ class LinearLosses:
 
     source: ClassVar[str] = "stochastically extended adversarial model, i.i.d. linear losses"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    domain: ConvexSet = param(factory=L2Ball, doc="X, with lmo; the set of comparators if none is given")
-    mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the mean gradient is m v_t")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, which needs lmo; the set of comparators if none is given")
+    mean: ArrayLike = param(0.1, "(-inf, inf)", "m; the mean gradient is m v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, norm of the noise in every round")
-    sequence: FieldValue = param(factory=Constant, doc="v_t, the directions of the mean (environments.oco.sequences)")
+    sequence: FieldValue = param(factory=Constant, doc="v_t, directions of the mean (environments.oco.sequences)")
     comparator: ArrayLike | None = param(
-        None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the domain"
+        None, "(-inf, inf)", "comparator u [d], or U for U e_1; None: the best fixed point of the domain"
     )
-    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
-    noise_rank: int | None = static(None, range="[1, inf)", doc="r <= d: noise on the first r axes only; None: on all")
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
+    noise_rank: int | None = static(None, range="[1, inf)", doc="r <= d, number of first axes with noise; None: d")
 
     @classmethod
     def example(cls) -> "LinearLosses":
@@ -108,7 +110,7 @@ class LinearLosses:
         return state, FullInformation(values, gradients, loss), outcome
 
     def admits(self, state: LinearLossesState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; always True if a comparator outside the domain is given."""
+        """Return True if the play lies in the domain, or if a comparator is given."""
         del state, obs
         return protocol.contains(self.domain, decision.play) | (self.comparator is not None)
 
@@ -127,7 +129,7 @@ class LinearLosses:
         }
 
     def mean_gradient(self, t: jax.Array) -> Vector:
-        """Return the mean gradient `[d]` of round t, counted from 0."""
+        """Return the mean gradient `[d]` of round t = 0, 1, ..."""
         return (self.loss_scale * self.mean) * self.sequence.at(t, self.dim)
 
     def mean_gradient_sum(self, rounds: jax.Array) -> Vector:
@@ -136,7 +138,7 @@ class LinearLosses:
 
     @property
     def lipschitz(self) -> ArrayLike:
-        """G, the smallest bound on the norm of all gradients."""
+        """G, the smallest bound on the norms of all gradients."""
         return self.loss_scale * (abs(self.mean) * self.sequence.bound + self.noise_scale)
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:

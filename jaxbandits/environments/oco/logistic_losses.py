@@ -1,9 +1,10 @@
-"""Logistic losses of a well-specified model (SEA model, smooth and Lipschitz; the model may move).
+"""Logistic losses with labels from a logistic model that may move (SEA model, smooth and Lipschitz).
 
     f_t(x) = c ln(1 + exp(-y_t <a_t, x>)),   a_t = s * (uniform on the unit sphere)
     y_t = 1 with probability 1 / (1 + exp(-<a_t, b v_t>)), else -1
 
-s: `feature_norm`, b: `center`, $v_t$: `sequence`, c: `loss_scale`. The mean loss $F_t$ has its minimum at $b v_t$.
+s is the field `feature_norm`, b is `center`, $v_t$ is `sequence` and c is `loss_scale`. The mean loss $F_t$ has its
+minimum at $b v_t$.
 """
 
 from typing import ClassVar
@@ -20,20 +21,19 @@ from jaxbandits.types import FullInformation, PointDecision
 
 @pytree
 class LogisticLosses:
-    """Online logistic regression whose labels come from a model that follows `sequence`.
+    """Online logistic regression, where the parameter of the labels follows `sequence`.
 
-    The comparator is `comparator` if given, otherwise $b e_1$, the minimiser of the mean loss while $v_t = e_1$.
-
-    Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round.
+    If no comparator is given, it is $b e_1$, the minimiser of the mean loss in rounds with $v_t = e_1$. The metrics
+    `loss`, `comparator_loss` and `regret` are summed over rounds.
     """
 
     source: ClassVar[str] = "SEA model, logistic losses on R^d"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    center: ArrayLike = param(2.0, "(-inf, inf)", "b: the labels follow the model b v_t")
+    center: ArrayLike = param(2.0, "(-inf, inf)", "b; the parameter of the labels is b v_t")
     feature_norm: ArrayLike = param(1.0, "[0, inf)", "s, norm of the features")
-    sequence: FieldValue = param(factory=Constant, doc="v_t, the directions of the model (environments.oco.sequences)")
-    comparator: ArrayLike | None = param(None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: b e_1")
-    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+    sequence: FieldValue = param(factory=Constant, doc="v_t, directions of the parameter (environments.oco.sequences)")
+    comparator: ArrayLike | None = param(None, "(-inf, inf)", "comparator u [d], or U for U e_1; None: b e_1")
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
 
     @classmethod
     def example(cls) -> "LogisticLosses":
@@ -66,16 +66,16 @@ class LogisticLosses:
 
     @property
     def lipschitz(self) -> ArrayLike:
-        """G, a bound on the norm of all gradients."""
+        """G, a bound on the norms of all gradients."""
         return self.loss_scale * self.feature_norm
 
     @property
     def smoothness(self) -> ArrayLike:
-        """L, a bound on the curvature of every loss."""
+        """L, a bound on the largest eigenvalue of the Hessian of every loss."""
         return 0.25 * self.loss_scale * self.feature_norm**2
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:
-        """Return an upper bound on sigma^2_{1:T}: every gradient has norm c s at most."""
+        """Return an upper bound on sigma^2_{1:T}, which holds because the norm of every gradient is at most c s."""
         return horizon * (self.loss_scale * self.feature_norm) ** 2
 
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
@@ -83,10 +83,10 @@ class LogisticLosses:
         return horizon * self.loss_scale * self.feature_norm
 
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
-        """Return an upper bound on Sigma^2_{1:T}, by the moves of the model.
+        """Return an upper bound on Sigma^2_{1:T}, in terms of the path length of the parameter.
 
-        grad F_t(x) = -E a (y probability - sigmoid(<a, x>)) moves by at most c s^2/4 for each unit of the model's move;
-        the first gradient has norm c s at most.
+        If the parameter b v_t moves by a distance r, grad F_t(x) changes by at most r c s^2 / 4; the norm of the first
+        gradient is at most c s.
         """
         moves = self.center**2 * (self.sequence.squared_path(horizon) - self.sequence.squared_path(1))
         return (self.loss_scale * self.feature_norm) ** 2 * (1.0 + self.feature_norm**2 / 16.0 * moves)

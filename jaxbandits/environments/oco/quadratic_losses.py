@@ -1,10 +1,10 @@
-"""Quadratic losses on a ball around targets with noise (SEA model, curved and smooth with L = 1).
+"""Quadratic losses around noisy targets, on a ball (SEA model, strongly convex and smooth with L = 1 for c = 1).
 
     f_t(x) = c/2 ||x - theta_t||^2,   F_t(x) = c/2 (||x - a v_t||^2 + s^2)
     theta_t = a v_t + s * (uniform on the unit sphere)
 
-a: `center`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`. At every point the noise of the gradient is c s times
-  a uniform vector on the unit sphere.
+a is the field `center`, $v_t$ is `sequence`, s is `noise_scale` and c is `loss_scale`. At every point the noise of the
+gradient is c s times a uniformly random unit vector.
 """
 
 from typing import ClassVar, NamedTuple
@@ -23,14 +23,14 @@ from jaxbandits.types import FullInformation, PointDecision, Recommendation
 
 
 class QuadraticLossesState(NamedTuple):
-    """Sufficient statistics of the comparators."""
+    """Sufficient statistics for the comparators."""
 
-    rounds: jax.Array  # [] int32, rounds played
+    rounds: jax.Array  # [] int32, number of rounds played
     targets: CompensatedSum  # [d]  sum of theta_t
 
 
 class QuadraticLossesOutcome(NamedTuple):
-    """Losses of the round, of the decision and at the origin."""
+    """Losses of one round, at the decision and at the origin."""
 
     loss: jax.Array  # []  f_t(x_t)
     mean_loss: jax.Array  # []  F_t(x_t)
@@ -42,9 +42,10 @@ class QuadraticLossesOutcome(NamedTuple):
 class QuadraticLosses:
     """Squared distance to noisy targets that follow `sequence`.
 
-    Recorded: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and `pseudo_regret`, as in
-    `LinearLosses`. The comparator is u if given, otherwise the best fixed point of the ball in hindsight (of the losses
-    drawn, or of their means): the mean of the targets, projected.
+    The metrics are those of `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret`
+        and
+    `pseudo_regret`. If no comparator u is given, it is the best fixed point of the ball in hindsight, for the losses
+    that were drawn or for their means; this is the projection of the mean target.
 
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv 2510.04685, Section 2 (the quantities). The instances are ours.
@@ -52,16 +53,14 @@ class QuadraticLosses:
 
     source: ClassVar[str] = "SEA model, quadratic losses on a ball"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    radius: ArrayLike = param(1.0, "(0, inf]", "R, radius of the domain; inf: R^d, where gradients have no bound")
-    center: ArrayLike = param(0.5, "(-inf, inf)", "a: the targets lie around a v_t")
+    radius: ArrayLike = param(1.0, "(0, inf]", "R, radius of the domain; inf: R^d, where gradients are unbounded")
+    center: ArrayLike = param(0.5, "(-inf, inf)", "a; the targets lie around a v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, distance of the targets from a v_t")
-    sequence: FieldValue = param(
-        factory=Constant, doc="v_t, the directions of the centres (environments.oco.sequences)"
-    )
+    sequence: FieldValue = param(factory=Constant, doc="v_t, directions of the centres (environments.oco.sequences)")
     comparator: ArrayLike | None = param(
-        None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the ball"
+        None, "(-inf, inf)", "comparator u [d], or U for U e_1; None: the best fixed point of the ball"
     )
-    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
 
     @classmethod
     def example(cls) -> "QuadraticLosses":
@@ -94,12 +93,12 @@ class QuadraticLosses:
         return state, FullInformation(values, gradients, loss), outcome
 
     def admits(self, state: QuadraticLossesState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain."""
+        """Return True if the play lies in the domain."""
         del state, obs
         return L2Ball(radius=self.radius).contains(decision.play)
 
     def at_record(self, state: QuadraticLossesState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return the losses of the comparators minus those of the origin."""
+        """Return the cumulative losses of the comparators minus the cumulative losses at the origin."""
         del recommendation
         centers = self.sequence.sum(state.rounds, self.dim) * self.center
         return {
@@ -120,12 +119,12 @@ class QuadraticLosses:
 
     @property
     def lipschitz(self) -> ArrayLike:
-        """G, a bound on the norm of all gradients on the ball."""
+        """G, a bound on the norms of all gradients on the ball."""
         return self.loss_scale * (self.radius + abs(self.center) * self.sequence.bound + self.noise_scale)
 
     @property
     def smoothness(self) -> ArrayLike:
-        """L."""
+        """L, the smoothness constant of the losses."""
         return self.loss_scale
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:

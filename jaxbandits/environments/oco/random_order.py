@@ -1,14 +1,14 @@
-"""Random order: a finite pool of linear losses, drawn in a new uniformly random order in every pass (SEA model).
+"""Finite pool of linear losses, drawn in a new uniformly random order in every pass (SEA model).
 
     pool: v_i = m e_1 + s * (uniform on the unit sphere), i = 1..n, drawn once per trial
     f_t(x) = c <v, x>, v drawn from the vectors that remain in this pass,   F_t(x) = c <mean of these vectors, x>
 
-With $S^2 = sum_i ||v_i - vbar||^2 / (n - 1)$, $H_n = 1 + 1/2 + ... + 1/n$ and $P = T / n$ passes, in expectation over
-the order
+Let $S^2 = sum_i ||v_i - vbar||^2 / (n - 1)$ and $H_n = 1 + 1/2 + ... + 1/n$, and let $P = T / n$ be the number of
+passes. In expectation over the order,
 
     sigma^2_{1:T} = c^2 P S^2 (n - H_n),   Sigma^2_{1:T} = c^2 (||vbar||^2 + (2 P - 1) (n - 1)/n S^2)
 
-and over the pool $S^2$ becomes $s^2$ and ||vbar||^2 becomes $m^2 + s^2/n$.
+In expectation over the pool as well, $S^2$ becomes $s^2$ and ||vbar||^2 becomes $m^2 + s^2/n$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -31,18 +31,18 @@ from jaxbandits.types import FullInformation, PointDecision, Recommendation
 
 
 class RandomOrderState(NamedTuple):
-    """The pool, the order of this pass, and sufficient statistics of the comparators."""
+    """Pool, order of the current pass, and sufficient statistics for the comparators."""
 
-    pool: jax.Array  # [n, d]  v_1, ..., v_n
-    order: jax.Array  # [n] int32: first the losses drawn in this pass, then the remaining ones
-    pool_sum: Vector  # [d]
+    pool: jax.Array  # [n, d]  c v_1, ..., c v_n
+    order: jax.Array  # [n] int32, losses drawn in this pass, followed by the remaining losses
+    pool_sum: Vector  # [d]  sum of the pool
     left_sum: Vector  # [d]  sum of the remaining losses of this pass
     gradients: CompensatedSum  # [d]  sum of the gradients
     mean_gradients: CompensatedSum  # [d]  sum of grad F_t
 
 
 class RandomOrderOutcome(NamedTuple):
-    """Losses of the round, of the decision and of the comparators."""
+    """Losses of the decision in one round."""
 
     loss: jax.Array  # []  f_t(x_t)
     mean_loss: jax.Array  # []  F_t(x_t)
@@ -52,12 +52,13 @@ class RandomOrderOutcome(NamedTuple):
 class RandomOrder:
     """Linear losses drawn without replacement from a pool of `pool_size` vectors, pass after pass.
 
-    Recorded, as in `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and
-    `pseudo_regret`. $F_t$ depends on the losses drawn so far, as in the random-order model.
+    The metrics are those of `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret`
+        and
+    `pseudo_regret`. $F_t$ depends on the losses that were drawn in earlier rounds, as in the random-order model.
 
-    Each round takes one step of a Fisher-Yates shuffle, which swaps one of the remaining vectors to the front. A pass
-    therefore costs $O(1)$ per round without an initial permutation; its order is uniform and independent of the
-    previous one.
+    Each round takes one step of a Fisher-Yates shuffle, which moves one of the remaining vectors to the front. A round
+    therefore costs $O(1)$, and no permutation is drawn at the start of a pass. The order of a pass is uniformly random
+    and independent of the previous order.
 
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
       Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022, random order model. The instance is ours.
@@ -65,14 +66,14 @@ class RandomOrder:
 
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022: a pool of losses in random order"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    pool_size: int = static(64, "[1, 16777216)", "n, losses in the pool; a pass is n rounds")
-    domain: ConvexSet = param(factory=L2Ball, doc="X, with lmo; the set of comparators if none is given")
-    mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the pool lies around m e_1")
-    noise_scale: ArrayLike = param(0.9, "[0, inf)", "s, distance of the pool from m e_1")
+    pool_size: int = static(64, "[1, 16777216)", "n, number of losses in the pool; a pass has n rounds")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, which needs lmo; the set of comparators if none is given")
+    mean: ArrayLike = param(0.1, "(-inf, inf)", "m; the vectors of the pool lie around m e_1")
+    noise_scale: ArrayLike = param(0.9, "[0, inf)", "s, distance of the vectors of the pool from m e_1")
     comparator: ArrayLike | None = param(
-        None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the domain"
+        None, "(-inf, inf)", "comparator u [d], or U for U e_1; None: the best fixed point of the domain"
     )
-    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
+    loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
 
     @classmethod
     def example(cls) -> "RandomOrder":
@@ -110,7 +111,7 @@ class RandomOrder:
         return state, FullInformation(values, gradients, loss), outcome
 
     def admits(self, state: RandomOrderState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; always True if a comparator outside the domain is given."""
+        """Return True if the play lies in the domain, or if a comparator is given."""
         del state, obs
         return protocol.contains(self.domain, decision.play) | (self.comparator is not None)
 
@@ -130,36 +131,36 @@ class RandomOrder:
 
     @property
     def lipschitz(self) -> ArrayLike:
-        """G, a bound on the norm of all gradients."""
+        """G, a bound on the norms of all gradients."""
         return self.loss_scale * (abs(self.mean) + self.noise_scale)
 
     def cumulative_variance(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """Return sigma^2_{1:T}, in expectation over the order, and over the pool unless one `[n, d]` is given."""
+        """Return the expectation of sigma^2_{1:T} over the order, and over the pool unless a pool `[n, d]` is given."""
         spread, _ = self._moments(pool)
         passes, rest = divmod(horizon, self.pool_size)
         return spread * (passes * self._variances(self.pool_size) + self._variances(rest))
 
     def cumulative_variation(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """Return Sigma^2_{1:T}, in expectation over the order, and over the pool unless one `[n, d]` is given."""
+        """Return the expectation of Sigma^2_{1:T} over the order, and over the pool unless a pool `[n, d]` is given."""
         spread, first = self._moments(pool)
         n = self.pool_size
-        passes, rest = divmod(horizon - 1, n)  # number of full passes; rounds after the first of the last pass
+        passes, rest = divmod(horizon - 1, n)  # full passes, and rounds after the first round of the last pass
         within = (1.0 - 1.0 / n) * passes + (1.0 / (n - rest) - 1.0 / n)
         return first + spread * (within + passes * (n - 1.0) / n)
 
     def cumulative_deviation(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """Return an upper bound on sigma_{1:T} (without the square), in expectation over the order.
+        """Return an upper bound on the expectation of sigma_{1:T} (without the square) over the order.
 
-        It follows from Jensen's inequality in every round.
+        The bound follows from Jensen's inequality in every round.
         """
         spread, _ = self._moments(pool)
         passes, rest = divmod(horizon, self.pool_size)
         return spread**0.5 * (passes * self._deviations(self.pool_size) + self._deviations(rest))
 
     def cumulative_mean_gradients(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """Return an upper bound on G_{1:T} (fraktur), the sum of ||grad F_t||, in expectation over the order.
+        """Return an upper bound on the expectation over the order of G_{1:T} (fraktur), the sum of ||grad F_t||.
 
-        It follows from Jensen's inequality.
+        The bound follows from Jensen's inequality.
         """
         spread, first = self._moments(pool)
         n = self.pool_size
@@ -169,18 +170,18 @@ class RandomOrder:
         return passes * length.sum() + length[:rest].sum()
 
     def _deviations(self, rounds: int) -> float:
-        """Bound sigma_t / S over the first `rounds` of a pass, by the root of the variance."""
+        """Return an upper bound on the sum of sigma_t / S over the first `rounds` rounds of a pass."""
         return float(np.sum(np.sqrt(1.0 - 1.0 / np.arange(self.pool_size, self.pool_size - rounds, -1.0))))
 
     def _variances(self, rounds: int) -> float:
-        """Return sigma_t^2 / S^2 over the first `rounds` of a pass.
+        """Return the sum of sigma_t^2 / S^2 over the first `rounds` rounds of a pass.
 
-        With r remaining vectors, their variance is S^2 (r - 1) / r.
+        If r vectors remain, the expectation of their variance is S^2 (r - 1) / r.
         """
         return float(np.sum(1.0 - 1.0 / np.arange(self.pool_size, self.pool_size - rounds, -1.0)))
 
     def _moments(self, pool: Any) -> tuple[ArrayLike, ArrayLike]:
-        """Return c^2 S^2 and c^2 ||vbar||^2; the gradients of a pool already contain the factor c."""
+        """Return c^2 S^2 and c^2 ||vbar||^2; a given pool already contains the factor c."""
         n = self.pool_size
         if pool is None:
             scale = self.loss_scale**2
@@ -194,10 +195,10 @@ class RandomOrder:
 
 
 def draw_without_replacement(key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Take one step of a Fisher-Yates shuffle of `order` `[n]` at position t mod n.
+    """Take the step of a Fisher-Yates shuffle of `order` `[n]` at position t mod n.
 
     Returns:
-      The new order, the element drawn and the position.
+      The new order, the element that was drawn, and the position.
     """
     n = order.shape[0]
     position = lax.rem(t, jnp.asarray(n, t.dtype))

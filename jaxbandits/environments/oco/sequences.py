@@ -1,9 +1,9 @@
-"""Deterministic sequences of directions v_1, v_2, ...: the means that the adversary chooses over the rounds.
+"""Deterministic sequences of directions v_1, v_2, ..., which determine the means that the adversary chooses.
 
-An environment multiplies them by its own scale m: mean gradients $m v_t$, or centres $m v_t$. Every sequence has exact
-partial sums and path lengths, so that the constants of the theory are exact:
+An environment multiplies the directions by a scale m, so that $m v_t$ are its mean gradients or centres. Every sequence
+has exact partial sums and path lengths, so that the constants of the theory are exact:
 
-    squared_path(T) = ||v_1||^2 + sum_{t=2}^T ||v_t - v_{t-1}||^2     (v_0 = 0, as in Sigma^2 of the theory)
+    squared_path(T) = ||v_1||^2 + sum_{t=2}^T ||v_t - v_{t-1}||^2     (with v_0 = 0, as in the definition of Sigma^2)
     length_sum(T)   = sum_{t=1}^T ||v_t||
     bound           = max_t ||v_t||
 
@@ -27,19 +27,19 @@ from jaxbandits.numerics.linalg import Vector
 
 
 class Sequence(Protocol):
-    """A sequence of directions."""
+    """Protocol of sequences of directions."""
 
     @property
     def bound(self) -> ArrayLike: ...
-    def at(self, t: jax.Array, dim: int) -> Vector: ...  # [d] v of round t, counted from 0
-    def sum(self, rounds: jax.Array, dim: int) -> Vector: ...  # [d] the sum of the first `rounds`
+    def at(self, t: jax.Array, dim: int) -> Vector: ...  # [d] direction of round t = 0, 1, ...
+    def sum(self, rounds: jax.Array, dim: int) -> Vector: ...  # [d] sum of the first `rounds` directions
     def squared_path(self, horizon: ArrayLike) -> ArrayLike: ...
     def length_sum(self, horizon: ArrayLike) -> ArrayLike: ...
 
 
 @pytree
 class Constant:
-    """$v_t = e_1$: an i.i.d. environment."""
+    """Constant sequence $v_t = e_1$, for an i.i.d. environment."""
 
     @property
     def bound(self) -> ArrayLike:
@@ -61,16 +61,16 @@ class Constant:
 
 @pytree
 class Alternating:
-    """$v_t = e_1$ for `period` rounds, then $-e_1$ for `period` rounds, and so on: the adversary without noise."""
+    """Sequence that is $e_1$ for `period` rounds, then $-e_1$ for `period` rounds, and so on, for an adversary."""
 
-    period: ArrayLike = param(1, "[1, inf)", "P, rounds between two flips of the sign")
+    period: ArrayLike = param(1, "[1, inf)", "P, number of rounds between two changes of sign")
 
     @property
     def bound(self) -> ArrayLike:
         return 1.0
 
     def check(self) -> None:
-        """Raise InputError for a period that is not a whole number."""
+        """Raise InputError if the period is not a whole number."""
         _whole("Alternating.period", self.period)
 
     def at(self, t: jax.Array, dim: int) -> Vector:
@@ -95,20 +95,20 @@ class Alternating:
 
 @pytree
 class IsolatedFlips:
-    """$v_t = e_1$ except in `count` isolated rounds of `horizon`, evenly spaced, where $v_t = -e_1$.
+    """Sequence $v_t = e_1$, except in `count` evenly spaced corrupted rounds, in which $v_t = -e_1$.
 
-    The corrupted rounds, counted from 0, are floor(i $(T - 1) / (C + 1)$) for i = 1..C, in exact integers.
+    The corrupted rounds, counted from 0, are floor(i $(T - 1) / (C + 1)$) for i = 1..C, in exact integer arithmetic.
     """
 
     count: ArrayLike = param(1, "[0, 16777216)", "C, number of corrupted rounds")
-    horizon: ArrayLike = param(range="[3, 16777216)", doc="T, number of rounds over which they are spread")
+    horizon: ArrayLike = param(range="[3, 16777216)", doc="T, number of rounds over which corrupted rounds are spread")
 
     @property
     def bound(self) -> ArrayLike:
         return 1.0
 
     def check(self) -> None:
-        """Raise InputError if corrupted rounds would be adjacent."""
+        """Raise InputError if corrupted rounds would be adjacent, or if a number is not whole."""
         _whole("IsolatedFlips.count", self.count)
         _whole("IsolatedFlips.horizon", self.horizon)
         if np.any(np.asarray(self.horizon) - 1 < 2 * (np.asarray(self.count) + 1)):
@@ -124,7 +124,7 @@ class IsolatedFlips:
         return along_first(_int32(rounds) - 2 * self.count_corrupted(rounds), dim)
 
     def count_corrupted(self, rounds: ArrayLike) -> jax.Array:
-        """Return the number of corrupted rounds among the first `rounds`."""
+        """Return the number of corrupted rounds among the first `rounds` rounds."""
         count, _ = self._until(_int32(rounds) - 1)
         return jnp.clip(count, 0, _int32(self.count))
 
@@ -142,8 +142,8 @@ class IsolatedFlips:
 
         The second number is negative if i p / q < t.
 
-        A rounded quotient is wrong by at most one. The residual is exact in wrapping integers, although its terms may
-        overflow, and determines the correct neighbour.
+        The quotient in floating point is wrong by at most one. The residual i p - t q is exact in integer arithmetic
+        with wrap-around, although its terms may overflow, and its value determines the correct i.
         """
         p, q, t = _int32(self.horizon) - 1, _int32(self.count) + 1, _int32(t)
         real = jnp.result_type(float)
@@ -158,10 +158,10 @@ class IsolatedFlips:
 
 @pytree
 class Drift:
-    """$v_t$ = (cos w(t-1), sin w(t-1), 0, ...), $w = 2 pi$ turns / horizon: a slow rotation."""
+    """Slow rotation $v_t$ = (cos w(t-1), sin w(t-1), 0, ...) with $w = 2 pi$ turns / horizon."""
 
-    turns: ArrayLike = param(0.25, "(-inf, inf)", "full turns over the horizon")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, rounds for these turns")
+    turns: ArrayLike = param(0.25, "(-inf, inf)", "number of full turns over the horizon")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for these turns")
 
     @property
     def bound(self) -> ArrayLike:
@@ -169,7 +169,7 @@ class Drift:
 
     @property
     def angle(self) -> ArrayLike:
-        """w, radians per round."""
+        """Angle w per round, in radians."""
         return 2.0 * math.pi * self.turns / self.horizon
 
     def at(self, t: jax.Array, dim: int) -> Vector:
@@ -192,14 +192,14 @@ class Drift:
 
 @pytree
 class Piecewise:
-    """$v_t$ = vectors[k] from round starts[k] on (counted from 0): piecewise stationary."""
+    """Piecewise constant sequence that is vectors[k] from round starts[k] on, where rounds are counted from 0."""
 
-    vectors: ArrayLike = param(range="(-inf, inf)", doc="[S, d] the direction of each segment, of any norm")
+    vectors: ArrayLike = param(range="(-inf, inf)", doc="[S, d] direction of each segment, with any norm")
     starts: ArrayLike = param(range="[0, inf)", doc="[S] first round of each segment, increasing from 0")
 
     @classmethod
     def equal_segments(cls, vectors: object, horizon: int) -> "Piecewise":
-        """Return segments of equal length (to rounding) over `horizon` rounds."""
+        """Return a sequence with segments of equal length (up to rounding) over `horizon` rounds."""
         vectors = np.asarray(ranges.numbers("vectors", vectors, "(-inf, inf)"), float)
         if vectors.ndim != 2:
             raise InputError(f"vectors must have shape [S, d], got {vectors.shape}")
@@ -213,7 +213,7 @@ class Piecewise:
         return jnp.max(jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1), axis=-1)
 
     def check(self) -> None:
-        """Raise InputError if shapes or starts are inconsistent."""
+        """Raise InputError if shapes are inconsistent, or if the starts do not increase from 0."""
         vectors, starts = np.asarray(self.vectors), np.asarray(self.starts)
         if vectors.ndim < 2 or starts.ndim < 1 or vectors.shape[-2] != starts.shape[-1] or not starts.shape[-1]:
             raise InputError(
@@ -240,18 +240,18 @@ class Piecewise:
         return _real(self._rounds_of_segments(horizon)) @ jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1)
 
     def _rounds_of_segments(self, rounds: ArrayLike) -> jax.Array:
-        """Return the number `[S]` of the first `rounds` rounds that lie in each segment."""
+        """Return how many of the first `rounds` rounds lie in each segment, `[S]`."""
         ends = jnp.minimum(jnp.append(jnp.asarray(self.starts)[1:], rounds), rounds)
         return jnp.maximum(ends - jnp.asarray(self.starts), 0)
 
 
 def along_first(scale: ArrayLike, dim: int) -> Vector:
-    """Return scale e_1 `[d]`."""
+    """Return the vector scale e_1 `[d]`."""
     return pad(_real(scale)[None], dim)
 
 
 def point(value: ArrayLike, dim: int) -> Vector:
-    """Return a point `[d]` given by its d coordinates, or by a number U that stands for U e_1."""
+    """Return a point `[d]`, given its d coordinates or a number U, which stands for U e_1."""
     value = _real(value)
     if value.ndim == 0:
         return along_first(value, dim)
@@ -261,7 +261,7 @@ def point(value: ArrayLike, dim: int) -> Vector:
 
 
 def pad(first: Vector, dim: int) -> Vector:
-    """Return the coordinates padded with zeros, `[d]`."""
+    """Return the vector `first` padded with zeros to length d."""
     return jnp.concatenate([first, jnp.zeros(dim - len(first), first.dtype)])
 
 
@@ -272,7 +272,7 @@ def _in_plane(x: jax.Array, y: jax.Array, dim: int) -> Vector:
 
 
 def _of_dim(vectors: ArrayLike, dim: int) -> jax.Array:
-    """Return the directions `[S, d]`, after a check of their dimension."""
+    """Return the directions `[S, d]`, after checking that their dimension is d."""
     vectors = jnp.asarray(vectors)
     if vectors.shape[-1] != dim:
         raise InputError(f"Piecewise.vectors must have shape (S, {dim}), got (S, {vectors.shape[-1]})")

@@ -1,4 +1,4 @@
-"""Operators: environments that wrap another environment, one per file, imported on first access."""
+"""Operators, which are environments that wrap another environment, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -3,7 +3,7 @@
     update after round t = B - 1, 2 B - 1, ...:  with obs, decision and feedback of rounds t - B + 1, ..., t, one after
     another
 
-Regret is charged when a decision is made. A batch that is not complete at the horizon never arrives. `update` receives
+Regret is incurred when a decision is made. A batch that is incomplete at the horizon never arrives. `update` receives
 the `t`, the arms and the decision that belong to the feedback, so that learners work without changes.
 """
 
@@ -17,26 +17,27 @@ from jaxbandits.types import Batches
 
 @pytree
 class Batched(LateOperator):
-    """An environment whose feedback arrives in batches of `rounds` rounds.
+    """Environment whose feedback arrives in batches of `rounds` rounds.
 
-    The environment inside must have arms and rewards. With `with_delay`, inside or around, a batch arrives D rounds
-    after its end. Learners that need the last reward before the next pull (CRMM, MENU) are rejected. The memory is the
-    same as for a delay of `rounds`.
+    The wrapped environment must have arms and rewards. Combined with `with_delay`, in either order, a batch arrives D
+    rounds after its end. Learners that need the last reward before the next pull (CRMM, MENU) are rejected. The memory
+    is the same as for a delay of `rounds` rounds.
 
     References:
-      Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011: delays by batches.
+      Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011. It studies delays by
+      batches.
     """
 
     source: ClassVar[str] = "Chapelle & Li, NIPS 2011: feedback in batches"
     environment: Any = param(doc="environment whose feedback is batched")
-    rounds: int = static(range="[1, 2147483647]", doc="B, rounds in a batch; 1: feedback after every round")
+    rounds: int = static(range="[1, 2147483647]", doc="B, number of rounds in a batch; 1: feedback after every round")
 
     @classmethod
     def example(cls) -> "Batched":
         return cls(environment=example_environment(), rounds=3)
 
     def check(self) -> None:
-        """Raise InputError for environments that do not support operators, and for batches of batches."""
+        """Raise InputError if the wrapped environment does not support operators or has batched feedback."""
         super().check()
         inside = self.environment
         if getattr(inside, "delay_bound", None) is not None:
@@ -50,7 +51,7 @@ class Batched(LateOperator):
 
     @property
     def feedback_batch(self) -> int:
-        """B."""
+        """B, number of rounds in a batch."""
         return self.rounds
 
 

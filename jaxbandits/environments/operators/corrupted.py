@@ -2,10 +2,10 @@
 
     received_t = factor reward_t + shift   if t < rounds, with probability `rate`;   received_t = reward_t otherwise
 
-factor = -1 flips the sign (the usual attack: the learner sees -theta*), factor = 1 with a shift makes outliers,
-factor = 0 hides the reward. Regret uses the true means. The metric `corruption`, the sum of |received_t - reward_t|, is
-the C of the theory (T. Lykouris, V. Mirrokni, R. Paes Leme, STOC 2018; for linear bandits I. Bogunovic, A. Losalka, A.
-Krause, J. Scarlett, AISTATS 2021).
+A factor of -1 flips the sign (the usual attack, by which the parameter appears to be -theta*), a factor of 1 with a
+shift produces outliers, and a factor of 0 hides the reward. Regret is computed from the true means. The metric
+`corruption`, the sum of |received_t - reward_t|, is the quantity C of the theory (T. Lykouris, V. Mirrokni, R. Paes
+Leme, STOC 2018; for linear bandits I. Bogunovic, A. Losalka, A. Krause, J. Scarlett, AISTATS 2021).
 """
 
 import collections
@@ -24,14 +24,16 @@ from jaxbandits.types import Decision, Feedback, Obs, Outcome, State
 
 @pytree
 class Corrupted(Operator):
-    """An environment whose rewards are changed before the learner receives them, independently of the plays."""
+    """Environment whose rewards are changed before the learner receives them, independently of the decisions."""
 
     source: ClassVar[str] = "any bandit; Lykouris, Mirrokni & Paes Leme, STOC 2018"
     environment: Any = param(doc="environment whose rewards are changed")
     rounds: ArrayLike = param(float("inf"), "[0, inf]", "number of rounds at the start that may be corrupted")
-    rate: ArrayLike = param(1.0, "[0, 1]", "probability with which such a round is corrupted")
-    factor: ArrayLike = param(-1.0, "(-inf, inf)", "a changed reward is factor times the true one, plus shift")
-    shift: ArrayLike = param(0.0, "(-inf, inf)", "see factor")
+    rate: ArrayLike = param(1.0, "[0, 1]", "probability with which one of these rounds is corrupted")
+    factor: ArrayLike = param(
+        -1.0, "(-inf, inf)", "factor; a changed reward is factor times the true reward, plus shift"
+    )
+    shift: ArrayLike = param(0.0, "(-inf, inf)", "shift that is added to a changed reward")
 
     @classmethod
     def example(cls) -> "Corrupted":
@@ -53,7 +55,7 @@ class Corrupted(Operator):
 
     @property
     def reward_range(self) -> tuple[ArrayLike, ArrayLike] | None:
-        """Interval that contains the true and the changed rewards; None if the range of the true rewards is unknown."""
+        """Interval that contains true and changed rewards; None if the range of the true rewards is not known."""
         inside = super().reward_range
         if inside is None:
             return None
@@ -62,13 +64,13 @@ class Corrupted(Operator):
 
     @property
     def units(self) -> dict[str, str]:
-        """Units of the environment inside; corruption has the unit of rewards."""
+        """Units of the wrapped environment; corruption has the unit of rewards."""
         return {"corruption": "reward"} | super().units
 
 
 @functools.cache
 def _with_corruption(outcome: type) -> Any:
-    fields: tuple[str, ...] = getattr(outcome, "_fields")  # noqa: B009 (a NamedTuple class; type cannot say so)
+    fields: tuple[str, ...] = getattr(outcome, "_fields")  # noqa: B009 (`type` cannot express a NamedTuple)
     return collections.namedtuple(outcome.__name__, (*fields, "corruption"))
 
 

@@ -1,8 +1,8 @@
 """Delayed feedback: the learner receives the feedback of round t after round t + D.
 
-    update after round t:  with obs, decision and feedback of round t - D  (none while t < D)
+    update after round t:  with obs, decision and feedback of round t - D  (no update while t < D)
 
-Regret is charged when a decision is made. The feedback of the last D rounds never arrives. `update` receives the `t`,
+Regret is incurred when a decision is made. The feedback of the last D rounds never arrives. `update` receives the `t`,
 the arms and the decision that belong to the feedback, so that learners work without changes. D is the same for all
 rounds (P. Joulani, A. Gyorgy, C. Szepesvari, "Online Learning under Delayed Feedback", ICML 2013, with constant delay).
 """
@@ -15,16 +15,16 @@ from jaxbandits.environments.operators.operator import LateOperator, example_env
 
 @pytree
 class Delayed(LateOperator):
-    """An environment whose feedback is delayed by `rounds` rounds.
+    """Environment whose feedback is delayed by `rounds` rounds.
 
-    The environment inside must have arms and rewards. Learners that need the last reward before the next pull (CRMM,
-    MENU) are rejected. The loop buffers delayed interactions: each trial stores `rounds` decisions, rewards and,
-    unless they are fixed, arm sets.
+    The wrapped environment must have arms and rewards. Learners that need the last reward before the next pull (CRMM,
+    MENU) are rejected. The loop over rounds buffers delayed interactions: each trial stores `rounds` decisions, rewards
+    and, unless arms are fixed, arm sets.
     """
 
     source: ClassVar[str] = "Joulani, Gyorgy & Szepesvari, ICML 2013, constant delay"
     environment: Any = param(doc="environment whose feedback is delayed")
-    rounds: int = static(range="[0, 2147483647]", doc="D, rounds between a decision and its feedback; 0: none")
+    rounds: int = static(range="[0, 2147483647]", doc="D, number of rounds between a decision and its feedback")
 
     @classmethod
     def example(cls) -> "Delayed":
@@ -32,10 +32,10 @@ class Delayed(LateOperator):
 
     @property
     def feedback_delay(self) -> int:
-        """D plus the delay of the environment inside."""
+        """D plus the delay of the wrapped environment."""
         return self.rounds + super().feedback_delay
 
 
 def with_delay(environment: Any, rounds: int) -> Delayed:
-    """Return the environment with feedback that arrives `rounds` rounds late (`Delayed`)."""
+    """Return the environment with feedback that is delayed by `rounds` rounds (`Delayed`)."""
     return Delayed(environment=environment, rounds=rounds)

@@ -1,10 +1,11 @@
-"""Drift: the parameter of a bandit moves from round to round.
+"""Bandits whose parameter drifts from round to round.
 
-    theta_t = drift.at(t, theta_{t-1}),   theta_0 the parameter of the instance
+    theta_t = drift.at(t, theta_{t-1}),   theta_0 is the parameter of the instance
     regret_t = max_k mean of arm k under theta_t - mean of the arm played under theta_t
 
-Regret is against the best arm of each round (dynamic regret); metrics at record points, such as the estimation error,
-use the parameter of the last round. A drift is a `PiecewiseDrift`, `RandomWalk`, `Given`, or a user-defined `pytree`
+The regret is relative to the best arm of each round (dynamic regret). Metrics at record points, such as the estimation
+error, use the parameter of the last round. A drift is a `PiecewiseDrift`, `RandomWalk`, `Given`, or a user-defined
+`pytree`
 class with a method `at`.
 """
 
@@ -27,15 +28,15 @@ class LawOfMotion(Protocol):
     """Protocol of drifts."""
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
-        """Return the parameter `[d]` of round t, from theta_0 and the parameter of round t - 1 (theta_0 in round 0)."""
+        """Return the parameter `[d]` of round t, from theta_0 and the parameter of round t - 1 (round 0: theta_0)."""
         ...
 
 
 @pytree
 class PiecewiseDrift:
-    """Drift that draws a new direction every `period` rounds, uniform on the sphere of $theta_0$."""
+    """Drift that draws a new parameter every `period` rounds, uniformly from the sphere of radius $||theta_0||$."""
 
-    period: int = static(1000, "[1, inf)", "rounds between two changes")
+    period: int = static(1000, "[1, inf)", "number of rounds between two changes")
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
         def draw() -> Vector:
@@ -46,7 +47,7 @@ class PiecewiseDrift:
 
 @pytree
 class RandomWalk:
-    """Random walk $theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, projected onto the ball of theta_0."""
+    """Random walk $theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, inside the ball of radius ||theta_0||."""
 
     length: ArrayLike = param(0.01, "[0, inf)", "root mean square length of a step")
 
@@ -60,12 +61,12 @@ class RandomWalk:
 
 @pytree
 class Given:
-    """Drift in which $theta_t$ is row t of a table (the last row beyond its end), the same in all trials."""
+    """Drift in which $theta_t$ is row t of a given table in all trials; the last row is repeated after the end."""
 
-    path: ArrayLike = shared(range="(-inf, inf)", doc="[T, d] the parameter of every round")
+    path: ArrayLike = shared(range="(-inf, inf)", doc="[T, d] parameter of every round")
 
     def check(self) -> None:
-        """Raise InputError for invalid tables."""
+        """Raise InputError unless the table is a nonempty array [T, d]."""
         if np.ndim(self.path) != 2 or not np.size(self.path):
             raise InputError(f"Given.path must have shape [T, d] with T, d >= 1, got {np.shape(self.path)}")
 
@@ -80,34 +81,34 @@ class Given:
 
 
 class DriftingState(NamedTuple):
-    """The instance of the last round, and the initial parameter."""
+    """State of the wrapped environment, and the initial parameter."""
 
-    environment: Any  # with theta_t
+    environment: Any  # state of the wrapped environment, with theta_t
     first: Vector  # [d]  theta_0
 
     @property
     def theta(self) -> Vector:
-        """`[d]` theta_t."""
+        """Parameter theta_t `[d]` of the last round."""
         return self.environment.theta
 
 
 @pytree
 class Drifting(Operator):
-    """A bandit whose parameter drifts; for environments with a state `theta` and a method `moved(state, theta)`.
+    """Bandit whose parameter drifts; the wrapped environment needs a state with `theta`, and a method `moved`.
 
-    It works for `HeavyTailed` and `GeneralizedLinear`, with or without other operators.
+    Examples of such environments are `HeavyTailed` and `GeneralizedLinear`, with or without other operators.
     """
 
     source: ClassVar[str] = "any bandit with a parameter, which moves"
     environment: Any = param(doc="environment whose parameter drifts")
-    drift: LawOfMotion = param(factory=RandomWalk, doc="law of the drift")
+    drift: LawOfMotion = param(factory=RandomWalk, doc="distribution of the drift")
 
     @classmethod
     def example(cls) -> "Drifting":
         return cls(environment=example_environment())
 
     def check(self) -> None:
-        """Raise InputError for environments without a parameter that can drift."""
+        """Raise InputError if the wrapped environment has no parameter that can drift."""
         super().check()
         inside = self.environment
         while isinstance(inside, Operator):
@@ -134,15 +135,15 @@ class Drifting(Operator):
         return DriftingState(inside, state.first), feedback, outcome
 
     def moved(self, state: DriftingState, theta: Vector) -> DriftingState:
-        """Return the instance with another parameter, from which the drift continues."""
+        """Return the instance with its parameter replaced by theta, from which the drift continues."""
         return DriftingState(self.environment.moved(state.environment, theta), state.first)
 
     def admits(self, state: DriftingState, obs: Obs, decision: Decision) -> jax.Array:
-        """Return the result of the environment inside."""
+        """Return True if the wrapped environment admits the decision."""
         return super().admits(state.environment, obs, decision)
 
     def at_record(self, state: DriftingState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return the metrics of the environment inside, for the parameter of the last round."""
+        """Return the metrics of the wrapped environment, for the parameter of the last round."""
         return super().at_record(state.environment, recommendation)
 
 

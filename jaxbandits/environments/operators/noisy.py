@@ -17,15 +17,15 @@ from jaxbandits.types import Decision, Feedback, Obs, Outcome, Reward, State
 
 @pytree
 class Noisy(Operator):
-    """An environment with additional noise in its rewards.
+    """Environment with additional noise in its rewards.
 
-    The feedback is `Reward`, without the moment scale that some environments provide, since it would be wrong for the
-    total noise.
+    The feedback is `Reward`. The moment scale that some environments provide is omitted, since it would be wrong for
+    the total noise.
     """
 
     source: ClassVar[str] = "any bandit, with more noise"
-    environment: Any = param(doc="environment whose rewards receive noise")
-    noise: Noise = param(factory=Gaussian, doc="law of xi")
+    environment: Any = param(doc="environment to whose rewards noise is added")
+    noise: Noise = param(factory=Gaussian, doc="distribution of xi")
 
     @classmethod
     def example(cls) -> "Noisy":
@@ -33,7 +33,7 @@ class Noisy(Operator):
 
     @property
     def reward_range(self) -> None:
-        """None: the noise may be unbounded."""
+        """None, because the noise may be unbounded."""
         return None
 
     def step(

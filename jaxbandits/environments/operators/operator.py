@@ -1,7 +1,7 @@
-"""Base class of operators, which delegates instance, arms, admissibility and metrics to the environment inside.
+"""Base class of operators, which delegates instance, arms, admissibility and metrics to the wrapped environment.
 
-An operator uses a separate random stream. Instance and noise are therefore bitwise those of the environment inside, and
-runs with and without the operator are paired.
+An operator uses a separate random stream. Instance and noise are therefore the same, bit for bit, with and without the
+operator, so that runs with and without it are paired.
 """
 
 import abc
@@ -32,16 +32,16 @@ from jaxbandits.types import (
     State,
 )
 
-_OWN = 2**31 - 1  # environments split keys, and count the blocks of a key, from 0
+_OWN = 2**31 - 1  # large numbers, since environments use small ones to split keys and to count blocks of a key
 
 
 class Operator:
-    """Abstract operator that delegates to `environment`; a final class defines `step` and overrides what it changes."""
+    """Abstract operator that delegates to `environment`; a subclass defines `step` and can override other methods."""
 
     environment: Any
 
     def check(self) -> None:
-        """Raise InputError unless this is an environment that is not a replay and has no comparator in hindsight."""
+        """Raise InputError if `environment` is not an environment, is a replay, or has metrics in hindsight."""
         name, inside = type(self).__name__, self.environment
         if not all(hasattr(inside, method) for method in ("init", "observe", "step")):
             raise InputError(f"{name}.environment must be an environment, got {type(inside).__name__}")
@@ -61,79 +61,79 @@ class Operator:
         return obs
 
     def admits(self, state: State, obs: Obs, decision: Decision) -> jax.Array:
-        """Return whether the environment inside admits the decision; True if it does not define `admits`."""
+        """Return True if the wrapped environment admits the decision, or if it does not define `admits`."""
         admits = getattr(self.environment, "admits", None)
         return jnp.ones((), bool) if admits is None else admits(state, obs, decision)
 
     def at_record(self, state: State, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return the result of the environment inside."""
+        """Return the metrics of the wrapped environment at a record point."""
         at_record = getattr(self.environment, "at_record", None)
         return {} if at_record is None else at_record(state, recommendation)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the result of the environment inside."""
+        """Return the derived metrics of the wrapped environment."""
         return self.environment.derive(values) if isinstance(self.environment, Derives) else {}
 
     def moved(self, state: State, theta: object) -> Any:
-        """Return the instance of the environment inside with another parameter."""
+        """Return the instance of the wrapped environment with its parameter replaced by theta."""
         return self.environment.moved(state, theta)
 
     @property
     def dim(self) -> int | None:
-        """Dimension of the arms if known; it must equal the learner's."""
+        """Dimension of the arms if known, which must be equal to that of the learner."""
         return getattr(self.environment, "dim", None)
 
     @property
     def decision_type(self) -> type | None:
-        """`decision_type` of the environment inside."""
+        """`decision_type` of the wrapped environment."""
         return getattr(self.environment, "decision_type", None)
 
     @property
     def max_horizon(self) -> int | None:
-        """`max_horizon` of the environment inside."""
+        """`max_horizon` of the wrapped environment."""
         return self.environment.max_horizon if isinstance(self.environment, BoundsHorizon) else None
 
     @property
     def reward_range(self) -> tuple[ArrayLike, ArrayLike] | None:
-        """`reward_range` of the environment inside."""
+        """`reward_range` of the wrapped environment."""
         return self.environment.reward_range if isinstance(self.environment, BoundsRewards) else None
 
     @property
     def feedback_delay(self) -> int:
-        """`feedback_delay` of the environment inside."""
+        """`feedback_delay` of the wrapped environment."""
         return self.environment.feedback_delay if isinstance(self.environment, Delays) else 0
 
     @property
     def feedback_batch(self) -> int:
-        """`feedback_batch` of the environment inside."""
+        """`feedback_batch` of the wrapped environment."""
         return self.environment.feedback_batch if isinstance(self.environment, Batches) else 1
 
     @property
     def delay_bound(self) -> int | None:
-        """`delay_bound` of the environment inside."""
+        """`delay_bound` of the wrapped environment."""
         return getattr(self.environment, "delay_bound", None)
 
     def draw_delay(self, key: jax.Array) -> jax.Array:
-        """Return the random delay that the environment inside draws."""
+        """Return the random delay that the wrapped environment draws."""
         return self.environment.draw_delay(key)
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:
-        """`axes` of the environment inside."""
+        """`axes` of the wrapped environment."""
         return dict(getattr(self.environment, "axes", {}))
 
     @property
     def may_be_missing(self) -> tuple[str, ...]:
-        """`may_be_missing` of the environment inside."""
+        """`may_be_missing` of the wrapped environment."""
         return getattr(self.environment, "may_be_missing", ())
 
     @property
     def units(self) -> dict[str, str]:
-        """`units` of the environment inside."""
+        """`units` of the wrapped environment."""
         return dict(getattr(self.environment, "units", {}))
 
     def _own(self, key: jax.Array) -> jax.Array:
-        """Return a key that neither the environment inside nor its operators use."""
+        """Return a key that neither the wrapped environment nor its operators use."""
         depth, inside = 0, self.environment
         while isinstance(inside, Operator):
             depth, inside = depth + 1, inside.environment
@@ -141,19 +141,19 @@ class Operator:
 
 
 def example_environment() -> Any:
-    """Return the environment for the examples of operators."""
+    """Return the environment that the examples of operators wrap."""
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 
     return HeavyTailed(dim=2, n_arms=5)
 
 
 class LateOperator(Operator, abc.ABC):
-    """Abstract operator that delays feedback and changes nothing else; the loop over rounds stores late feedback."""
+    """Abstract operator that only delays feedback; the loop over rounds stores the delayed feedback."""
 
     @classmethod
     @abc.abstractmethod
     def example(cls) -> Self:
-        """Return an example."""
+        """Return an example of the operator."""
 
     def step(
         self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
@@ -163,10 +163,10 @@ class LateOperator(Operator, abc.ABC):
 
 
 def require_reward(operator: Operator, feedback: Feedback) -> Any:
-    """Return the feedback, which must have a reward or the winner of a duel.
+    """Return the feedback, after checking that it has a reward or the winner of a duel.
 
     Raises:
-      InputError: for any other feedback.
+      InputError: if the feedback has neither.
     """
     if not {"reward", "won"} & {*getattr(feedback, "_fields", ())}:
         name, inside = type(operator).__name__, type(operator.environment).__name__
@@ -177,10 +177,10 @@ def require_reward(operator: Operator, feedback: Feedback) -> Any:
 
 
 def require_single_reward(operator: Operator, feedback: Any) -> Any:
-    """Return the feedback, which must have one reward per round.
+    """Return the feedback, after checking that it has one reward per round.
 
     Raises:
-      InputError: for any other feedback.
+      InputError: if the feedback has no reward or several.
     """
     name, inside = type(operator).__name__, type(operator.environment).__name__
     if not hasattr(require_reward(operator, feedback), "reward"):

@@ -1,12 +1,12 @@
-"""Random delays: the feedback of round t arrives after D_t further rounds, and waits in a queue.
+"""Random delays: the feedback of round t arrives after D_t further rounds, and enters a queue.
 
-    feedback of round t arrives at the end of round t + D_t,   D_t drawn from a law, at most `bound`
-    update at the end of a round:  with the feedback that arrived first and has not been used, if there is any
+    feedback of round t arrives at the end of round t + D_t,   D_t drawn from a distribution, at most `bound`
+    update at the end of a round:  with the feedback that is first in the queue, if there is any
 
-Feedback that arrives in the same round is used in the order of its rounds, one per round. At most `bound` rounds wait
-after any round, and none is used later than 2 `bound` rounds after its own. Regret is charged when a decision is
-made. `update` receives the `t`, the arms and the decision that belong to the feedback, so that learners work without
-changes.
+Feedback that arrives in the same round is queued in the order of its rounds, and at most one update is made per round.
+The queue holds the feedback of at most `bound` rounds after any round, and no feedback is used later than 2 `bound`
+rounds after its decision. Regret is incurred when a decision is made. `update` receives the `t`, the arms and the
+decision that belong to the feedback, so that learners work without changes.
 """
 
 from typing import Any, ClassVar, Protocol
@@ -24,10 +24,10 @@ from jaxbandits.types import Batches
 
 
 class DelayLaw(Protocol):
-    """Distribution of delays."""
+    """Protocol of distributions of delays."""
 
     def draw(self, key: jax.Array, bound: int) -> jax.Array:
-        """Return a delay `[]`, 0 or more; the part beyond `bound` is cut off by the caller."""
+        """Draw a delay `[]`, 0 or more; the caller replaces larger delays than `bound` by `bound`."""
         ...
 
 
@@ -41,9 +41,9 @@ class UniformDelay:
 
 @pytree
 class GeometricDelay:
-    """Delay with $P(D = k) = (1 - q) q^k$, $q = mean / (1 + mean)$; delays beyond `bound` are cut to it."""
+    """Delay with $P(D = k) = (1 - q) q^k$, $q = mean / (1 + mean)$; larger delays than `bound` become `bound`."""
 
-    mean: ArrayLike = param(10.0, "[0, inf)", "mean delay, before it is cut")
+    mean: ArrayLike = param(10.0, "[0, inf)", "mean delay without the bound")
 
     def draw(self, key: jax.Array, bound: int) -> jax.Array:
         del bound
@@ -53,17 +53,19 @@ class GeometricDelay:
 
 @pytree
 class TableDelay:
-    """Delay k with a given probability."""
+    """Delay with given probabilities of 0, 1, ..., n - 1."""
 
-    probabilities: ArrayLike = param(range="[0, inf)", doc="[n] weights of the delays 0, ..., n - 1; any sum")
+    probabilities: ArrayLike = param(
+        range="[0, inf)", doc="[n] weights of the delays 0, ..., n - 1, with any positive sum"
+    )
 
     def __post_init__(self) -> None:
-        """Convert a list, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.probabilities, (list, tuple)) and ranges.is_real(self.probabilities):
             object.__setattr__(self, "probabilities", np.asarray(self.probabilities))
 
     def check(self) -> None:
-        """Raise InputError unless there are weights with a positive sum."""
+        """Raise InputError unless the weights are an array with a positive sum."""
         if np.ndim(self.probabilities) < 1 or not (np.sum(self.probabilities, axis=-1) > 0.0).all():
             raise InputError("TableDelay.probabilities must be an array [n] with a positive sum")
 
@@ -75,31 +77,31 @@ class TableDelay:
 
 @pytree
 class RandomDelay(LateOperator):
-    """An environment whose feedback is late by a random number of rounds, different from round to round.
+    """Environment whose feedback is delayed by a random number of rounds, which is drawn in every round.
 
-    The environment inside must have arms and rewards, and no batches. Learners that need the last reward before the
-    next pull are rejected. A delay of the environment inside is added. The loop stores 2 `bound` + 1 rounds per trial.
+    The wrapped environment must have arms and rewards, and no batches. Learners that need the last reward before the
+    next pull are rejected. A delay of the wrapped environment is added. The loop stores 2 `bound` + 1 rounds per trial.
 
     Deviations:
-      * [ours] A learner is updated once per round. In the reference all feedback is used when it arrives, or (QPM-D)
-        when the learner asks for the arm.
+      * [ours] A learner is updated at most once per round. In the reference all feedback is used when it arrives or, in
+        QPM-D, when the learner requests the arm.
 
     References:
-      Pooria Joulani, Andras Gyorgy, Csaba Szepesvari. Online Learning under Delayed Feedback. ICML 2013: stochastic
-      bandits with random delays, and queues of feedback.
+      Pooria Joulani, Andras Gyorgy, Csaba Szepesvari. Online Learning under Delayed Feedback. ICML 2013. It
+      studies stochastic bandits with random delays, and queues of feedback.
     """
 
     source: ClassVar[str] = "Joulani, Gyorgy & Szepesvari, ICML 2013, random delays"
     environment: Any = param(doc="environment whose feedback is delayed")
     law: Any = param(doc="distribution of delays: UniformDelay, GeometricDelay, TableDelay, or a class with `draw`")
-    bound: int = static(range="[0, 10000]", doc="largest random delay; larger draws are cut to it")
+    bound: int = static(range="[0, 10000]", doc="largest random delay; larger draws are replaced by it")
 
     @classmethod
     def example(cls) -> "RandomDelay":
         return cls(environment=example_environment(), law=GeometricDelay(mean=2.0), bound=5)
 
     def check(self) -> None:
-        """Raise InputError for environments that do not support operators, with batches, or with random delays."""
+        """Raise InputError if the wrapped environment does not support operators, or has batches or random delays."""
         super().check()
         inside = self.environment
         if getattr(inside, "delay_bound", None) is not None:
@@ -117,11 +119,11 @@ class RandomDelay(LateOperator):
         return self.bound
 
     def draw_delay(self, key: jax.Array) -> jax.Array:
-        """Return the random delay `[]` int32 of a round, from the key of its step."""
+        """Return the random delay `[]` int32 of a round, given the key that `step` receives."""
         drawn = self.law.draw(self._own(key), self.bound)
         return jnp.clip(drawn, 0, self.bound).astype(jnp.int32)
 
 
 def with_random_delay(environment: Any, law: Any, bound: int) -> RandomDelay:
-    """Return the environment with feedback that is late by a random number of rounds (`RandomDelay`)."""
+    """Return the environment with feedback that is delayed by a random number of rounds (`RandomDelay`)."""
     return RandomDelay(environment=environment, law=law, bound=bound)

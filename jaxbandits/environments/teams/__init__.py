@@ -1,4 +1,4 @@
-"""Bandits whose arms are shared by several players, one per file, imported on first access."""
+"""Bandits whose arms are shared by several players, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

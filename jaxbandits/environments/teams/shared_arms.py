@@ -1,6 +1,6 @@
 """Bernoulli arms shared by P players: players who collide on an arm receive nothing.
 
-    Y_k        ~ Bernoulli(mu_k), one draw a round for all players on arm k
+    Y_k        ~ Bernoulli(mu_k), one draw per round for all players on arm k
     C_j        = 1 if another player is on the arm A_j of player j, else 0,   reward_j = Y_{A_j} (1 - C_j)
     regret_t   = sum of the P largest mu_k - sum_j mu_{A_j} (1 - C_j)
 
@@ -23,17 +23,17 @@ from jaxbandits.types import IndexObs, PlayerRewards, TeamDecision
 
 
 class SharedState(NamedTuple):
-    """The instance, and the arms of the last round."""
+    """Problem instance, and arms of the last round."""
 
     means: jax.Array  # [K]
     best: jax.Array  # []  sum of the P largest means
-    last: jax.Array  # [P] int32, arms of the last round; -1 before the first
+    last: jax.Array  # [P] int32, arms of the last round; -1 before the first round
 
 
 class TeamOutcome(NamedTuple):
     """Sums over all players in one round."""
 
-    regret: jax.Array  # []  in means
+    regret: jax.Array  # []  computed from means
     collisions: jax.Array  # []  number of players who collided
     switches: jax.Array  # []  number of players who changed their arm
 
@@ -42,12 +42,13 @@ class TeamOutcome(NamedTuple):
 class SharedArms:
     """K Bernoulli arms for P players without communication.
 
-    Players observe Y_k of their arm. With `sees_collisions` they also observe every collision; otherwise they notice a
-    collision only by a lost reward, so that `collided` is 0 if Y_k is 0. Two players may then claim the same arm
-    without noticing, a case that MCTopM does not handle.
+    Each player observes Y_k of the chosen arm. With `sees_collisions` players also observe every collision. Otherwise
+    they can infer a collision only from a lost reward, so that `collided` is 0 if Y_k is 0. Two players may then both
+    settle on the same arm, a case that MCTopM does not handle.
 
     References:
-      Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317, Section 2: the models.
+      Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317. Section 2 defines the
+      models.
 
     Example:
       >>> SharedArms.from_means([0.1, 0.5, 0.9], n_players=2).n_arms
@@ -59,20 +60,20 @@ class SharedArms:
     units: ClassVar = {"regret": "reward", "collisions": "players", "switches": "players"}
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     n_players: int = static(range="[1, inf)", doc="P, number of players")
-    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: uniform on [0, 1], drawn per trial")
-    sees_collisions: bool = static(True, BOOL, "whether players see every collision, and not only lost rewards")
+    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: drawn per trial, uniform on [0, 1]")
+    sees_collisions: bool = static(True, BOOL, "whether players observe every collision, and not only lost rewards")
 
     def __post_init__(self) -> None:
-        """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
     @classmethod
     def from_means(cls, means: Any, n_players: int, **fields: Any) -> "SharedArms":
-        """Make an environment with given probabilities `[K]`.
+        """Return an environment with given probabilities `[K]`.
 
         Raises:
-          InputError: for numbers outside [0, 1], or for more players than arms.
+          InputError: if a probability is outside [0, 1], or if there are more players than arms.
         """
         means = floats("means", means, "(K,)")
         made = cls(n_arms=len(means), n_players=n_players, means=means, **fields)
@@ -84,7 +85,7 @@ class SharedArms:
         return cls(n_arms=5, n_players=3)
 
     def check(self) -> None:
-        """Raise InputError for more players than arms, or for means for a different number of arms."""
+        """Raise InputError if there are more players than arms, or if the number of means is not `n_arms`."""
         if self.n_players > self.n_arms:
             raise InputError(f"SharedArms.n_players must be at most n_arms={self.n_arms}, got {self.n_players}")
         if self.means is not None and np.shape(self.means)[-1:] != (self.n_arms,):
@@ -109,7 +110,7 @@ class SharedArms:
             raise InputError(f"the environment has {self.n_players} players, the learner {index.shape[0]}")
         coins = jnp.where(rng.uniforms(key, self.n_arms) < state.means, 1.0, 0.0)
         meets = jnp.sum(index[:, None] == index, axis=1, dtype=jnp.int32) > 1
-        is_on = index[:, None] == jnp.arange(self.n_arms, dtype=index.dtype)  # a gather would prevent vectorised code
+        is_on = index[:, None] == jnp.arange(self.n_arms, dtype=index.dtype)  # a gather would not be vectorised
         sensed = jnp.sum(jnp.where(is_on, coins, 0.0), axis=1)
         means, collided = jnp.sum(jnp.where(is_on, state.means, 0.0), axis=1), jnp.where(meets, 1.0, 0.0)
         reward = sensed * (1.0 - collided)
@@ -122,6 +123,6 @@ class SharedArms:
         return state._replace(last=index.astype(jnp.int32)), feedback, outcome
 
     def admits(self, state: SharedState, obs: IndexObs, decision: TeamDecision) -> jax.Array:
-        """Return whether the arms exist; collisions are allowed."""
+        """Return True if the indices of all arms are in range; collisions are allowed."""
         del state, obs
         return jnp.all((decision.index >= 0) & (decision.index < self.n_arms))

@@ -3,8 +3,8 @@
     epoch m   rounds 2^{m-1} + 1, ..., 2^m (epoch 1: rounds 1 and 2)
     acting    the model at the end of epoch m - 1, which learned only from that epoch
 
-FALCON needs this, since its probabilities may depend only on the context within an epoch. The state is twice the size
-of the model's.
+FALCON needs such a model, since within an epoch its probabilities may depend only on the context. The state is twice as
+large as the state of the inner model.
 """
 
 from typing import Any, NamedTuple
@@ -19,10 +19,10 @@ from jaxbandits.types import ArmDecision, Obs, State
 
 
 class DoublingEpochsState(NamedTuple):
-    """Two states of the model."""
+    """Two states of the inner model."""
 
-    acting: Any  # of the previous epoch; used for predictions
-    learning: Any  # of the current epoch
+    acting: Any  # state at the end of the previous epoch, used for predictions
+    learning: Any  # state that learns from the current epoch
 
 
 @pytree
@@ -46,8 +46,8 @@ class DoublingEpochs(Wrapper):
         return self.model.predict(state.acting, obs)
 
     def previous_epoch(self, t: jax.Array) -> jax.Array:
-        """Return the number `[]` of rounds of the epoch before the one of round t (from 0); 0 in the first epoch."""
-        # Round t + 1 lies in epoch m = bits of t, from epoch 1 on; epoch m - 1 ends after round 2^(m - 1).
+        """Return the number of rounds `[]` in the epoch before that of round t = 0, 1, ...; 0 in epoch 1."""
+        # Round t + 1 lies in epoch m, the number of bits of t (at least 1); epoch m - 1 ends after round 2^(m - 1).
         bits = jnp.maximum(32 - jax.lax.clz(jnp.maximum(t, 0)), 1)
         rounds = jnp.where(bits == 2, 2, jnp.left_shift(jnp.int32(1), jnp.maximum(bits - 2, 0)))
         return jnp.where(bits <= 1, 0, rounds)

@@ -4,9 +4,10 @@
     f_k        mean of the members' predictions,   w_k their standard deviation
     sample     the predictions of one member, drawn uniformly
 
-If sigma is the standard deviation of the noise, p = 1, and members start from draws from the prior, a member of a
-linear model has the posterior distribution: this is ensemble sampling, which approaches Thompson sampling as M grows.
-With sigma = 0 and p < 1 it is the online bootstrap. The cost is M times that of the model.
+If sigma is the standard deviation of the noise, p = 1, and every member starts from a draw from the prior, then the
+parameters of a member of a linear model have the posterior distribution. This is ensemble sampling, which approaches
+Thompson sampling as M grows. With sigma = 0 and p < 1 it is the online bootstrap. The cost is M times that of the
+model.
 """
 
 from typing import Any, NamedTuple
@@ -24,14 +25,14 @@ from jaxbandits.types import ArmDecision, Obs
 
 
 class EnsembleState(NamedTuple):
-    """The members."""
+    """States of the members."""
 
-    members: Any  # leaves [..., M]
+    members: Any  # state of the inner model, with leaves [..., M]
 
 
 @pytree
 class Ensemble(Wrapper):
-    """Ensemble sampling and the bootstrap, of any model.
+    """Ensemble of copies of any model, for ensemble sampling and the bootstrap.
 
     Deviations:
       * [ours] A member starts from a draw from the prior if the model has `draw_prior`; otherwise from an independent
@@ -44,12 +45,12 @@ class Ensemble(Wrapper):
     """
 
     n_members: int = static(10, "[1, inf)", "M, number of members")
-    perturbation: ArrayLike = param(0.0, "[0, inf)", "sigma, standard deviation of what is added to a member's rewards")
+    perturbation: ArrayLike = param(0.0, "[0, inf)", "sigma, standard deviation of the noise added to rewards")
     share: ArrayLike = param(1.0, "(0, 1]", "p, probability with which a member learns from a round")
 
     @classmethod
     def bootstrap(cls, *, model: Any, n_members: int = 3, share: ArrayLike = 0.95) -> "Ensemble":
-        """Use the bootstrap of Riquelme et al. (ICLR 2018): three members, each trained on 95 % of the rounds."""
+        """Return the bootstrap of Riquelme et al. (ICLR 2018): three members, each trained on 95 % of the rounds."""
         return cls(model=model, n_members=n_members, share=share)
 
     @property

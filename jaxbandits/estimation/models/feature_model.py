@@ -1,4 +1,4 @@
-"""Abstract model that maps contexts or arms to features and delegates to another model on these features."""
+"""Abstract model that maps contexts or arms to features and delegates to an inner model of these features."""
 
 import abc
 from typing import Any
@@ -11,13 +11,13 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class FeatureModel(abc.ABC):
-    """Abstract model whose state holds the state of an inner model as `inner`; it has the methods of that model."""
+    """Abstract model with the optional methods of its inner model, whose state it stores as the field `inner`."""
 
-    model: Any = param(doc="model on the features")
+    model: Any = param(doc="inner model, which reads the features")
 
     @abc.abstractmethod
     def map_obs(self, state: State, obs: Obs) -> Any:
-        """Return the observation that the model inside reads."""
+        """Return the observation that the inner model reads."""
 
     @property
     def reads_context(self) -> bool:

@@ -1,4 +1,4 @@
-"""Gaussian process on arms that never change, by a root of the posterior covariance (Srinivas et al., ICML 2010).
+"""Gaussian process on fixed arms, represented by a square root of the posterior covariance (Srinivas et al., 2010).
 
     prior    f ~ N(0, s^2 k(x_i, x_j)),   reward = f_i + N(0, R^2)
     state    mean m `[K]` and L `[K, r]` with L L' the posterior covariance
@@ -6,10 +6,11 @@
         m <- m + u (y - m_i) / c,   L <- L - u l' / (c + R sqrt(c)),   gamma <- gamma + log(1 + l'l / R^2) / 2
     f_k = m_k,   w_k = ||L_k||,   sample: m + L z
 
-This is the exact posterior, by Potter's square-root update: a joint draw needs no factorisation, and no variance is a
-difference of large numbers. $w_k^2$ is updated by $w_k^2 <- w_k^2 - u_k^2 / c$, and recomputed from L after 1, 2, 4,
-... rounds and every `fixed_arms.REFRESH` rounds. Since it never grows, its relative error is at most that many rounding
-errors. Notation: s scale, R noise_scale. Cost $O(K r)$ per round, and $O(K^3)$ once per trial.
+This is the exact posterior, computed by Potter's square-root update: a joint draw needs no factorisation, and no
+variance is a difference of large numbers. $w_k^2$ is updated by $w_k^2 <- w_k^2 - u_k^2 / c$, and recomputed from L
+after 1, 2, 4, ... rounds and every `fixed_arms.REFRESH` rounds. Since $w_k^2$ never grows, each round between two
+recomputations adds at most one rounding error relative to its last recomputed value. Notation: s scale, R noise_scale.
+The cost is $O(K r)$ per round, and $O(K^3)$ once per trial.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -30,10 +31,10 @@ from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs
 class GaussianProcessState(NamedTuple):
     """Posterior of the arms' mean rewards."""
 
-    mean: jax.Array  # [K]
+    mean: jax.Array  # [K]  m
     root: jax.Array  # [K, r]  L
-    width_sq: jax.Array  # [K]
-    gamma: jax.Array  # []  information of the rewards
+    width_sq: jax.Array  # [K]  squares of the posterior standard deviations
+    gamma: jax.Array  # []  mutual information between the rewards and f
 
 
 @pytree
@@ -42,10 +43,10 @@ class GaussianProcess:
 
     Deviations:
       * [ours] `rank` truncates the root of the prior covariance to the largest eigenvalues (None: no truncation); the
-        posterior is exact for the truncated prior. Negative eigenvalues of a numerically singular prior count as 0.
+        posterior is exact for the truncated prior. Eigenvalues that are negative because of rounding count as 0.
 
     Numerics:
-      Widths are sums of squares: over 10^5 rounds in float32 none is negative, and they stay within 1 % of float64
+      In float32 no squared width is negative over 10^5 rounds, and widths stay within 1 % of those in float64
       (float32/test_models.py::test_widths_of_a_gaussian_process_keep_their_digits).
 
     References:
@@ -57,14 +58,14 @@ class GaussianProcess:
 
     reads_context: ClassVar[bool] = False
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
-    kernel: Any = param(factory=SquaredExponential, doc="k, of variance 1 (jaxbandits.contextual.models)")
-    scale: ArrayLike = param(1.0, "(0, inf)", "s, standard deviation of the prior of a mean")
+    kernel: Any = param(factory=SquaredExponential, doc="k, a kernel with variance 1 (jaxbandits.contextual.models)")
+    scale: ArrayLike = param(1.0, "(0, inf)", "s, prior standard deviation of the mean of an arm")
     noise_scale: ArrayLike = param(0.1, "(0, inf)", "R, standard deviation of the noise; R^2 is the regularisation")
-    rank: int | None = static(None, "[1, inf)", "r, columns of the root; None: K")
+    rank: int | None = static(None, "[1, inf)", "r, number of columns of the root L; None: K")
 
     @classmethod
     def igp(cls, *, n_arms: int, horizon: ArrayLike, kernel: Any = None) -> "GaussianProcess":
-        """Use the regularisation 1 + 2 / T of IGP-UCB and GP-TS (Chowdhury & Gopalan, ICML 2017) for T rounds."""
+        """Return a model with the regularisation 1 + 2 / T of IGP-UCB and GP-TS (Chowdhury & Gopalan, ICML 2017)."""
         regularisation = 1.0 + 2.0 / ranges.numbers("horizon", horizon, "[1, 1e18]")
         return cls(
             n_arms=n_arms, noise_scale=regularisation**0.5, kernel=SquaredExponential() if kernel is None else kernel
@@ -90,7 +91,7 @@ class GaussianProcess:
         """
         if not isinstance(obs, FixedArmObs):
             raise InputError(
-                "GaussianProcess needs arms that never change (FixedArmObs); of others, "
+                "GaussianProcess needs arms that never change (FixedArmObs); for changing arms, "
                 "RandomFeatures(model=Linear(...)) approximates the same posterior"
             )
         rank = state.root.shape[1]
@@ -121,7 +122,7 @@ class GaussianProcess:
         return state.gamma
 
     def draw_prior(self, key: jax.Array, state: GaussianProcessState) -> GaussianProcessState:
-        # Coordinates of the draw, which `init_from_obs` turns into means.
+        # Standard normal coordinates, which `init_from_obs` multiplies by the root to get means.
         return state._replace(mean=rng.normal_vector(key, self.n_arms))
 
     def update(

@@ -6,7 +6,8 @@
     sample: z_k'beta~ + x'theta_k~
     beta~ ~ N(beta, R^2 A_0^{-1}),   theta_k~ ~ N(A_k^{-1} (b_k - B_k beta~), R^2 A_k^{-1})
 
-The sums $A_0$, $A_k$, $B_k$ and $b_k$ are those of `HybridLinUCB`. Notation: R noise_scale. $O(K (p^2 + p k + k^2))$.
+The sums $A_0$, $A_k$, $B_k$ and $b_k$ are those of `HybridLinUCB`. Notation: R noise_scale. The cost per round is
+$O(K (p^2 + p k + k^2))$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -23,7 +24,7 @@ from jaxbandits.types import ArmDecision, ContextObs
 
 
 class HybridArms(NamedTuple):
-    """Sums of the rounds of every arm."""
+    """Statistics of each arm, summed over the rounds in which it was played."""
 
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
     cross: jax.Array  # [p, k, K]  B_k
@@ -31,7 +32,7 @@ class HybridArms(NamedTuple):
 
 
 class HybridState(NamedTuple):
-    """Common coefficients, and the terms of every arm."""
+    """Shared coefficients, and the statistics of every arm."""
 
     beta: Vector  # [k]
     inverse: InverseFactors  # A_0^{-1}
@@ -39,7 +40,7 @@ class HybridState(NamedTuple):
 
 
 class _Images(NamedTuple):
-    """Context and features after elimination of the arms' own coefficients."""
+    """Context and features after elimination of the per-arm coefficients."""
 
     u: jax.Array  # [p, K]  u_k
     v: jax.Array  # [K, k]  v_k
@@ -48,7 +49,7 @@ class _Images(NamedTuple):
 
 @pytree
 class Hybrid:
-    """Linear models of the arms that have some coefficients in common.
+    """Linear models of the arms, which share some of their coefficients.
 
     References:
       Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article
@@ -58,9 +59,9 @@ class Hybrid:
     reads_context: ClassVar[bool] = True
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     dim: int = static(range="[1, inf)", doc="p, dimension of the context")
-    shared_dim: int = static(range="[1, inf)", doc="k, dimension of the features of arms")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise: multiplies widths and draws")
+    shared_dim: int = static(range="[1, inf)", doc="k, dimension of the features of an arm")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise; scales widths and draws")
 
     def init(self, key: jax.Array) -> HybridState:
         del key  # deterministic
@@ -78,7 +79,8 @@ class Hybrid:
         return self.noise_scale * jnp.sqrt(jnp.maximum(width_sq, 0.0))
 
     def sample(self, key: jax.Array, state: HybridState, obs: ContextObs) -> jax.Array:
-        # Given beta~ the arms are independent, with mean f_k at beta~ and variance R^2 x'A_k^{-1} x.
+        # Given beta~, the means of the arms are independent, with expectation f_k for beta = beta~ and variance
+        # R^2 x'A_k^{-1} x.
         u, v, own_sq = _images(state, obs)
         z = rng.normal_vector(key, self.shared_dim + self.n_arms)
         beta = state.beta + self.noise_scale * inverse_factors.root_matvec(state.inverse, z[: self.shared_dim])

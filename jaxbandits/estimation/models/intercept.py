@@ -1,4 +1,4 @@
-"""Intercept: a constant coordinate 1 in front of contexts or features of arms.
+"""Model with an intercept: a coordinate that is always 1 is prepended to contexts or features of arms.
 
     z = (1, x),   the model's posterior on (z, reward)
 
@@ -18,23 +18,23 @@ from jaxbandits.types import ArmDecision, ContextObs, Obs
 
 
 class InterceptState(NamedTuple):
-    """State of the model."""
+    """State of the inner model."""
 
     inner: PyTree
 
 
 @pytree
 class Intercept(FeatureModel):
-    """Model with one more coordinate, which is always 1.
+    """Wrapper that prepends a coordinate 1 to the features that its inner model reads.
 
     `Intercept(model=PerArm(model=NormalInverseGamma(dim=p + 1), n_arms=K))` is the linear posterior of Riquelme et al.
     (2018).
     """
 
-    model: Any = param(doc="model with dim = p + 1")
+    model: Any = param(doc="inner model, with dim = p + 1")
 
     def check(self) -> None:
-        """Raise InputError for a model without a dimension above 1."""
+        """Raise InputError if the inner model has no field `dim`, or if `dim` is less than 2."""
         check_model("Intercept.model", self.model)
         dim = getattr(self.model, "dim", None)
         if dim is None or dim < 2:
@@ -42,7 +42,7 @@ class Intercept(FeatureModel):
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms, if the model has one."""
+        """K, number of arms, if the inner model has this field."""
         return self.model.n_arms
 
     @property

@@ -4,9 +4,10 @@
     Matern, nu = 5/2      k(r) = (1 + s + s^2 / 3) exp(-s),  s = sqrt(5) r       r = ||x - x'|| / l
     Matern, nu = 3/2      k(r) = (1 + s) exp(-s),            s = sqrt(3) r
 
-Kernels have variance 1; the `scale` of a model or environment multiplies it. By Bochner's theorem k is the mean of
-cos(w'(x - x') / l) over a distribution of w: the standard normal for the squared exponential, and Student's t with 2 nu
-degrees of freedom for Matern.
+Kernels have variance 1; the field `scale` of a model or an environment multiplies the standard deviation. By Bochner's
+theorem k is the mean of
+cos(w'(x - x') / l) over a distribution of w, which is the standard normal distribution for the squared exponential
+kernel, and Student's t distribution with 2 nu degrees of freedom for Matern kernels.
 """
 
 import math
@@ -24,7 +25,7 @@ class Kernel(Protocol):
     """Kernel with a length scale."""
 
     def gram(self, x: jax.Array, y: jax.Array) -> jax.Array:
-        """Return the kernel matrix `[n, m]` of points `[n, d]` and `[m, d]`."""
+        """Return the kernel matrix `[n, m]` between points `[n, d]` and points `[m, d]`."""
         ...
 
     def frequencies(self, key: jax.Array, count: int, dim: int) -> jax.Array:
@@ -33,16 +34,16 @@ class Kernel(Protocol):
 
 
 def check_kernel(name: str, kernel: object) -> None:
-    """Raise `InputError`, naming the field, for anything but a kernel."""
+    """Raise `InputError`, which names the field, if a value is not a kernel."""
     if isinstance(kernel, type) or not (hasattr(kernel, "gram") and hasattr(kernel, "frequencies")):
         raise InputError(f"{name} must be a kernel such as SquaredExponential(), got {format_value(kernel)}")
 
 
 @pytree
 class SquaredExponential:
-    """Kernel of infinitely smooth functions."""
+    """Squared exponential kernel, for infinitely differentiable functions."""
 
-    length_scale: ArrayLike = param(0.2, "(0, inf)", "l")
+    length_scale: ArrayLike = param(0.2, "(0, inf)", "l, length scale")
 
     def gram(self, x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.exp(-0.5 * _distance_sq(x, y, self.length_scale))
@@ -53,9 +54,9 @@ class SquaredExponential:
 
 @pytree
 class Matern52:
-    """Matern kernel with nu = 5/2: twice differentiable functions."""
+    """Matern kernel with nu = 5/2, for twice differentiable functions."""
 
-    length_scale: ArrayLike = param(0.2, "(0, inf)", "l")
+    length_scale: ArrayLike = param(0.2, "(0, inf)", "l, length scale")
 
     def gram(self, x: jax.Array, y: jax.Array) -> jax.Array:
         s = math.sqrt(5.0) * jnp.sqrt(_distance_sq(x, y, self.length_scale))
@@ -67,9 +68,9 @@ class Matern52:
 
 @pytree
 class Matern32:
-    """Matern kernel with nu = 3/2: once differentiable functions."""
+    """Matern kernel with nu = 3/2, for once differentiable functions."""
 
-    length_scale: ArrayLike = param(0.2, "(0, inf)", "l")
+    length_scale: ArrayLike = param(0.2, "(0, inf)", "l, length scale")
 
     def gram(self, x: jax.Array, y: jax.Array) -> jax.Array:
         s = math.sqrt(3.0) * jnp.sqrt(_distance_sq(x, y, self.length_scale))
@@ -80,10 +81,11 @@ class Matern32:
 
 
 def covariance_root(gram: jax.Array) -> jax.Array:
-    """Return L `[K, K]` with L L' = gram for a positive semidefinite, possibly singular matrix.
+    """Return L `[K, K]` such that L L' = gram, for a positive semidefinite and possibly singular matrix.
 
-    L is computed from the eigenvalues in decreasing order, with negative ones set to 0, so that the first r columns are
-    the best root of rank r.
+    The columns of L are scaled eigenvectors in decreasing order of their eigenvalues, where negative eigenvalues count
+    as
+    0. The first r columns therefore give the best approximation of rank r.
     """
     values, vectors = jnp.linalg.eigh(gram)
     return (vectors * jnp.sqrt(jnp.maximum(values, 0.0)))[:, ::-1]
@@ -95,7 +97,7 @@ def _distance_sq(x: jax.Array, y: jax.Array, length_scale: ArrayLike) -> jax.Arr
 
 
 def _student_frequencies(key: jax.Array, count: int, dim: int, nu: float) -> jax.Array:
-    """Draw from the multivariate Student distribution with 2 nu degrees of freedom: z / sqrt(G / nu), G ~ Gamma(nu)."""
+    """Draw multivariate Student vectors with 2 nu degrees of freedom, as z / sqrt(G / nu) with G ~ Gamma(nu)."""
     normal_key, gamma_key = jax.random.split(key)
     gamma = rng.gammas(gamma_key, jnp.zeros(count) + nu)
     return rng.normals(normal_key, count, dim) / jnp.sqrt(gamma / nu)[:, None]

@@ -2,16 +2,16 @@
 
     L(w)  = sum_{s <= t} (f(x_s, k_s; w) - reward_s)^2 - c min(b, max_k f(x_s, k; w)) + lambda ||w||^2
     w <- w - eta_t grad L(w) + sqrt(2 eta_t tau) xi,   xi ~ N(0, I),   n_steps times,   eta_t = eta / (t + 1)
-    f_k   = output for arm k at w, which is the draw: `sample` and `predict` are the same
+    f_k   = output for arm k at w; since w is itself a draw, `sample` and `predict` return the same values
 
-The law of w approaches the one with density of the order exp(-L / tau). With c = 0, squared loss and a linear network
-(`hidden=()`) this is the posterior of ridge regression, $N(theta, tau / 2 V^{-1})$ with V = lambda I + sum x x'. The
-chain starts from the weights of the round before. c > 0 is the feel-good term, by which weights that promise a large
-reward are more likely (T. Zhang, 2022).
+The distribution of w approaches the one whose density is proportional to exp(-L / tau). With c = 0, squared loss and a
+linear network (`hidden=()`) this is the posterior of ridge regression, $N(theta, tau / 2 V^{-1})$ with V = lambda I +
+sum x x'. The chain starts from the weights of the previous round. With c > 0 the feel-good term makes weights that
+predict a large reward more likely (T. Zhang, 2022).
 
 Notation: eta learning_rate, tau temperature (1 / beta of the paper), lambda weight_decay, c feel_good, b
-feel_good_bound. Cost per round: n_steps / train_every passes over all stored rounds, 6 P operations per row and pass
-for P weights.
+feel_good_bound. The cost per round is n_steps / train_every passes over all stored rounds, each with 6 P operations
+per row for P weights.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from jaxbandits.types import ArmDecision, Obs
 
 
 class LangevinNetworkState(NamedTuple):
-    """Weights, which are a draw, and the rounds."""
+    """Weights, which are a draw from the approximate posterior, and the stored rounds."""
 
     layers: Any  # list of mlp.Layer
     buffer: Any  # Row with a leading axis [capacity]
@@ -39,16 +39,16 @@ class LangevinNetworkState(NamedTuple):
 
 @pytree
 class LangevinNetwork(PerceptronModel):
-    """Multilayer perceptron whose weights are a draw by Langevin steps; with `Thompson` or `Greedy` it is LMC-TS.
+    """Multilayer perceptron whose weights are drawn by Langevin steps; with `Thompson` or `Greedy` it is LMC-TS.
 
     Guarantee:
       Linear rewards: regret of order $d^{3/2} sqrt(T)$ up to logarithms, for the paper's step sizes and numbers of
       steps (Xu et al., Theorem 4.2). None for networks.
 
     Deviations:
-      * [printed] eta_t = eta / (t + 1), which the authors' code renews every 20 rounds.
-      * [ours] Weights start as in `Network`; the bias is a weight as any other. In a full buffer the oldest round is
-        overwritten.
+      * [printed] eta_t = eta / (t + 1) in every round; the authors' code updates eta_t only every 20 rounds.
+      * [ours] Weights are initialised as in `Network`, and biases are updated like weights. In a full buffer the oldest
+        round is overwritten.
 
     References:
       Pan Xu, Hongkai Zheng, Eric Mazumdar, Kamyar Azizzadenesheli, Anima Anandkumar. Langevin Monte Carlo for
@@ -57,20 +57,22 @@ class LangevinNetwork(PerceptronModel):
       Mathematics of Data Science 4(2), 2022.
     """
 
-    learning_rate: ArrayLike = param(0.1, "(0, inf)", "eta: eta / (t + 1) multiplies the gradient of the sum")
+    learning_rate: ArrayLike = param(0.1, "(0, inf)", "eta; the step size is eta / (t + 1) for the gradient of the sum")
     temperature: ArrayLike = param(0.01, "[0, inf)", "tau; 0 is gradient descent")
-    weight_decay: ArrayLike = param(1.0, "[0, inf)", "lambda")
+    weight_decay: ArrayLike = param(1.0, "[0, inf)", "lambda, coefficient of ||w||^2")
     feel_good: ArrayLike = param(0.0, "[0, inf)", "c, weight of the feel-good term; only with n_arms")
-    feel_good_bound: ArrayLike = param(1.0, "[-inf, inf]", "b, largest prediction that the term rewards")
-    capacity: int = static(1000, "[1, inf)", "rounds kept in the buffer")
-    train_every: int = static(1, "[1, inf)", "rounds between runs of the chain")
-    n_steps: int = static(10, "[1, inf)", "steps of a run of the chain")
+    feel_good_bound: ArrayLike = param(1.0, "[-inf, inf]", "b, bound on the prediction in the feel-good term")
+    capacity: int = static(1000, "[1, inf)", "number of rounds stored in the buffer")
+    train_every: int = static(1, "[1, inf)", "number of rounds between runs of the chain")
+    n_steps: int = static(10, "[1, inf)", "number of steps of a run of the chain")
 
     def check(self) -> None:
         """Raise InputError for invalid sizes, an unknown activation, or a feel-good term without n_arms."""
         super().check()
         if self.n_arms is None and is_positive(self.feel_good):
-            raise InputError("LangevinNetwork.feel_good needs n_arms: the buffer has the features of played arms only")
+            raise InputError(
+                "LangevinNetwork.feel_good needs n_arms: the buffer stores only the features of the arms played"
+            )
 
     @property
     def _network(self) -> Network:
@@ -130,7 +132,7 @@ class LangevinNetwork(PerceptronModel):
         return batching.fori_loop(0, self.n_steps, step, layers)
 
     def _loss(self, layers: PyTree, rows: Row, valid: jax.Array) -> jax.Array:
-        """Return the loss `[]` of rows without the weight decay."""
+        """Return the loss `[]` of the rows, without weight decay."""
         error = self._network.values(layers, rows) - rows.reward
         loss = error * error
         if self.reads_context:
@@ -140,12 +142,12 @@ class LangevinNetwork(PerceptronModel):
 
 
 def is_positive(value: ArrayLike) -> bool:
-    """Return whether any entry of a field's value is positive."""
+    """Return True if any entry of a value is positive."""
     return bool((jnp.asarray(value) > 0.0).any())
 
 
 def _normals_like(key: jax.Array, tree: PyTree) -> Any:
-    """Return independent standard normals in the shapes of a tree."""
+    """Return a pytree with the shapes of `tree` whose entries are independent standard normal variates."""
     leaves, structure = jax.tree.flatten(tree)
     sizes = [leaf.size for leaf in leaves]
     z = rng.normal_vector(key, sum(sizes))

@@ -1,11 +1,11 @@
-"""Ridge regression on features of arms, with one parameter for all arms (the estimate of OFUL and LinTS).
+"""Ridge regression on features of arms, with one parameter vector for all arms (the estimate of OFUL and LinTS).
 
     V = lambda I + sum x x',   theta = V^{-1} sum reward x
     f_k = x_k'theta,   w_k = R sqrt(x_k'V^{-1} x_k),   sample: x_k'(theta + R V^{-1/2} z)
 
 This is the posterior for the prior $theta ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R. gamma =
-log det(V / lambda) / 2 is the information of the data. Notation: lambda ridge, R noise_scale. Cost per round $O(K
-d^2)$, or $O(K d + d^2)$ if the arms never change.
+log det(V / lambda) / 2 is the information gain. Notation: lambda ridge, R noise_scale. The cost per round is
+$O(K d^2)$, or $O(K d + d^2)$ if the arms never change.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -24,27 +24,27 @@ from jaxbandits.types import ArmDecision, ArmObs
 
 
 class LinearState(NamedTuple):
-    """Ridge regression."""
+    """Estimate and design matrix of the ridge regression."""
 
-    theta: Vector  # [d]
+    theta: Vector  # [d]  estimate
     inverse: InverseFactors  # V^{-1}
     theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
-    scores: Any = None  # fixed_arms.Scores of arms that never change
+    scores: Any = None  # fixed_arms.Scores if the arms never change
 
 
 @pytree
 class Linear:
-    """Linear model of the features of arms.
+    """Linear model of mean rewards, on features of the arms.
 
     References:
       Yasin Abbasi-Yadkori, David Pal, Csaba Szepesvari. Improved Algorithms for Linear Stochastic Bandits. NIPS 2011.
     """
 
     reads_context: ClassVar[bool] = False
-    init_from_obs_is_for_widths: ClassVar[bool] = True  # without widths, scores are faster computed than followed
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise: multiplies widths and draws")
+    init_from_obs_is_for_widths: ClassVar[bool] = True  # without widths, recomputing scores is faster
+    dim: int = static(range="[1, inf)", doc="d, dimension of the features of an arm")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise; scales widths and draws")
 
     def init(self, key: jax.Array) -> LinearState:
         del key  # deterministic

@@ -4,9 +4,10 @@
     W     <- W + mu'(x'theta) x x',   W_1 = lambda I,   mu(z) = 1 / (1 + e^-z)
     f_k = mu(z_k),   w_k = mu'(z_k) ||x_k||_{W^{-1}},   sample: mu(x_k'theta~),  theta~ ~ N(theta, W^{-1})
 
-The step is `ECOLog`'s; W is the Hessian at the estimates, so that N(theta, W^{-1}) is a Laplace approximation of the
-posterior for the prior N(0, I / lambda), without a pass over earlier rounds. w is the first-order width of the mean
-reward. Notation: lambda ridge, S norm_bound, D diameter. Cost per round: $O(K d^2)$ and a scalar root search.
+The update of theta is that of `ECOLog`. W is the sum of the Hessians of all rounds, each at the estimate of its round,
+so that N(theta, W^{-1}) approximates the posterior for the prior N(0, I / lambda) without a pass over earlier rounds.
+w_k is the width of the mean reward to first order. Notation: lambda ridge, S norm_bound, D diameter. The cost per round
+is $O(K d^2)$ and a scalar root search.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -27,20 +28,20 @@ _LINK = Bernoulli()
 
 
 class LogisticRegressionState(NamedTuple):
-    """Estimate and Hessian."""
+    """Estimate, and inverse of the Hessian."""
 
-    theta: Vector  # [d]
+    theta: Vector  # [d]  estimate
     inverse: InverseFactors  # W^{-1}
 
 
 @pytree
 class LogisticRegression:
-    """Bernoulli rewards whose log-odds are linear in the features of arms.
+    """Model of Bernoulli rewards whose log-odds are linear in the features of the arms.
 
     Deviations:
-      * [ours] The posterior is Gaussian around the one-pass estimate, as in `GLMTS`; Chapelle and Li maximise the
-        posterior again, with a diagonal Hessian. Rewards are clipped to [0, 1].
-      * [reconstructed] The step has the weight 1 / (2 + D), where D = 2S by default.
+      * [ours] The posterior is Gaussian around the one-pass estimate, as in `GLMTS`; Chapelle and Li instead maximise
+        the posterior and use a diagonal Hessian. Rewards are clipped to [0, 1].
+      * [reconstructed] The quadratic term of the update has the weight 1 / (2 + D), where D = 2S by default.
 
     References:
       Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for
@@ -49,8 +50,8 @@ class LogisticRegression:
     """
 
     reads_context: ClassVar[bool] = False
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    dim: int = static(range="[1, inf)", doc="d, dimension of the features of an arm")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
     norm_bound: ArrayLike = param(3.0, "(0, inf)", "S, bound on ||theta*||")
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
 

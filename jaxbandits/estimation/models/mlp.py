@@ -1,4 +1,4 @@
-"""Multilayer perceptrons as lists of weights, for models of one trial.
+"""Multilayer perceptrons, represented by lists of layers.
 
 h_0 = x,   h_l = act(h_{l-1} W_l + b_l),   output = h_L W + b     (no activation)
 """
@@ -15,21 +15,21 @@ from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.numerics import rng
 
 ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
-    "relu": lambda x: jnp.where(x > 0.0, x, 0.0),  # derivative 0 at 0, where `jnp.maximum` has 1/2
+    "relu": lambda x: jnp.where(x > 0.0, x, 0.0),  # the derivative at 0 is 0, whereas that of `jnp.maximum` is 1/2
     "leaky_relu": lambda x: jnp.where(x > 0.0, x, 0.01 * x),
     "tanh": jnp.tanh,
 }
 
 
 class Layer(NamedTuple):
-    """Weights of a layer."""
+    """Weights and biases of a layer."""
 
     weight: jax.Array  # [n_in, n_out]
     bias: jax.Array  # [n_out]
 
 
 def check(name: str, hidden: Any, activation: str) -> None:
-    """Raise InputError for sizes of hidden layers that are not whole numbers >= 1, or an unknown activation."""
+    """Raise InputError if a size of a hidden layer is not a whole number >= 1, or if the activation is unknown."""
     if not (isinstance(hidden, tuple) and all(isinstance(n, int) and n >= 1 for n in hidden)):
         raise InputError(f"{name}.hidden must be a tuple of whole numbers >= 1, got {hidden!r}")
     if activation not in ACTIVATIONS:
@@ -37,7 +37,7 @@ def check(name: str, hidden: Any, activation: str) -> None:
 
 
 def init(key: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
-    """Draw weights N(0, 2 / n_in) of hidden layers and N(0, 1 / n_in) of the last one; biases are 0.
+    """Draw weights from N(0, 2 / n_in) for hidden layers and from N(0, 1 / n_in) for the last layer; biases are 0.
 
     Args:
       key: one key.
@@ -60,12 +60,12 @@ def last_hidden_layer(layers: list[Layer], x: jax.Array, activation: str) -> jax
 
 
 def apply(layers: list[Layer], x: jax.Array, activation: str) -> jax.Array:
-    """Return the outputs `[..., n_out]` of inputs `[..., d]`."""
+    """Return the outputs `[..., n_out]` for inputs `[..., d]`."""
     return last_hidden_layer(layers, x, activation) @ layers[-1].weight + layers[-1].bias
 
 
 def unravel(vector: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
-    """Return the layers whose weights and biases, in order and row by row, are the entries of a vector `[P]`."""
+    """Return the layers whose weights (row by row) and biases, layer by layer, are the entries of a vector `[P]`."""
     layers, first = [], 0
     for n_in, n_out in itertools.pairwise(sizes):
         stop = first + n_in * n_out
@@ -75,5 +75,5 @@ def unravel(vector: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
 
 
 def norm_sq(layers: Any) -> jax.Array:
-    """Return the sum of squares `[]` of all weights."""
+    """Return the sum of squares `[]` of all weights and biases."""
     return sum((jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(layers)), jnp.zeros(()))

@@ -1,12 +1,12 @@
-"""Neural network model: a network with one output per arm on a context, or a function of an arm's features.
+"""Neural network model: a network that maps a context to one output per arm, or the features of an arm to one output.
 
     f_k    output k of the network at the context (n_arms given), or its output at the features of arm k
-    loss   (f - reward)^2 of the arm played + weight_decay ||weights||^2 / 2
+    loss   (f_k - reward)^2 for the arm k played + weight_decay ||weights||^2 / 2
 
-Without a buffer, every round takes one step of any optax transformation on the loss of the round. With a buffer of
-`capacity` rounds, every `train_every` rounds take `n_steps` steps, each on the mean loss of `batch` consecutive rows.
-The batches start at places that spread evenly over the buffer and are the same in all trials, which avoids a gather per
-row. A step costs about 6 P operations per row for P weights.
+Without a buffer, every round takes one step of an optax transformation on the loss of the round. With a buffer of
+`capacity` rounds, `n_steps` steps are taken after every `train_every` rounds, each on the mean loss of `batch`
+consecutive rows. The first rows of the batches are spread evenly over the buffer and are the same in all trials, so
+that no gather is needed. A step costs about 6 P operations per row for P weights.
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -27,23 +27,23 @@ from jaxbandits.numerics import sampling
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, Obs
 
-_GOLDEN = 0x9E3779B9  # 2^32 (sqrt(5) - 1) / 2: multiples of it, mod 2^32, spread evenly
+_GOLDEN = 0x9E3779B9  # 2^32 (sqrt(5) - 1) / 2, whose multiples modulo 2^32 are spread evenly
 
 
 class Row(NamedTuple):
-    """Row of the buffer: one round."""
+    """Data of one round, a row of the buffer."""
 
     x: jax.Array  # [d]  context, or features of the arm played
-    index: jax.Array  # []  arm played
+    index: jax.Array  # []  index of the arm played
     reward: jax.Array  # []
 
 
 @runtime_checkable
 class Architecture(Protocol):
-    """Network of another library, such as flax or equinox; a class decorated with `pytree`."""
+    """Protocol for networks of another library, such as flax or equinox; implement it as a `pytree` class."""
 
     def init(self, key: jax.Array, n_in: int, n_out: int) -> PyTree:
-        """Return the weights, any pytree of floating-point arrays.
+        """Return the initial weights, a pytree of floating-point arrays.
 
         Args:
           key: one key.
@@ -53,7 +53,7 @@ class Architecture(Protocol):
         ...
 
     def apply(self, weights: PyTree, x: jax.Array) -> jax.Array:
-        """Return the outputs `[..., n_out]` of inputs `[..., n_in]`."""
+        """Return the outputs `[..., n_out]` for inputs `[..., n_in]`."""
         ...
 
 
@@ -61,26 +61,28 @@ class NetworkState(NamedTuple):
     """Weights, the state of the optimizer, and the buffer."""
 
     layers: Any  # list of mlp.Layer, or the weights of an `Architecture`
-    optimizer: Any
-    buffer: Any  # Row with a leading axis [capacity]; None: one pass
+    optimizer: Any  # state of the optax transformation
+    buffer: Any  # Row with a leading axis [capacity]; None: no buffer
 
 
 @pytree
 class Network(PerceptronModel):
-    """Multilayer perceptron, or a network of another library, trained by any optax transformation.
+    """Multilayer perceptron, or a network of another library, trained by an optax transformation.
 
     Deviations:
       * [ours] Mini-batches are consecutive rounds. In a full buffer the oldest round is overwritten.
     """
 
-    architecture: Any = param(None, doc="`Architecture` that replaces hidden and activation; None: a perceptron")
-    optimizer: Any = param(factory=Optimizer, doc="how gradients become steps (jaxbandits.contextual.models)")
-    weight_decay: ArrayLike = param(0.0, "[0, inf)", "multiplies ||weights||^2 / 2 in the loss")
-    capacity: int | None = static(None, "[1, inf)", "rounds kept in a buffer; None: one pass without one")
-    train_every: int = static(1, "[1, inf)", "rounds between trainings, with a buffer")
-    n_steps: int = static(1, "[1, inf)", "steps of a training, with a buffer")
-    batch: int = static(32, "[1, inf)", "rows of a step, with a buffer")
-    resets_optimizer: bool = static(False, BOOL, "whether every training begins with a fresh state of the optimizer")
+    architecture: Any = param(None, doc="network that replaces `hidden` and `activation`; None: perceptron")
+    optimizer: Any = param(factory=Optimizer, doc="optax transformation (jaxbandits.contextual.models)")
+    weight_decay: ArrayLike = param(0.0, "[0, inf)", "coefficient of ||weights||^2 / 2 in the loss")
+    capacity: int | None = static(None, "[1, inf)", "number of rounds stored in the buffer; None: no buffer")
+    train_every: int = static(1, "[1, inf)", "number of rounds between trainings, with a buffer")
+    n_steps: int = static(1, "[1, inf)", "number of steps of a training, with a buffer")
+    batch: int = static(32, "[1, inf)", "number of rows of a step, with a buffer")
+    resets_optimizer: bool = static(
+        False, BOOL, "whether every training starts from the initial state of the optimizer"
+    )
 
     def check(self) -> None:
         """Raise InputError for invalid sizes, an unknown activation, or a batch larger than the capacity."""
@@ -108,11 +110,11 @@ class Network(PerceptronModel):
         return outputs if self.reads_context else outputs[:, 0]
 
     def inputs(self, obs: Obs) -> jax.Array:
-        """Return what the network reads: the context `[d]`, or the features of all arms `[K, d]`."""
+        """Return the inputs of the network: the context `[d]`, or the features of all arms `[K, d]`."""
         return obs.context if self.reads_context else obs.arms
 
     def row(self, obs: Obs, decision: ArmDecision, reward: jax.Array) -> Row:
-        """Return the row of a round."""
+        """Return the row of the buffer for a round."""
         return Row(obs.context if self.reads_context else decision.x, decision.index, reward)
 
     def value(self, layers: Any, row: Row) -> jax.Array:
@@ -128,18 +130,18 @@ class Network(PerceptronModel):
         if state.buffer is None:
             return self.step(state, lambda layers: jnp.square(self.value(layers, row) - reward))
         state = state._replace(buffer=history.append(state.buffer, t, row))
-        # The branches return the weights only: the buffer would be copied in every round.
+        # The branches do not return the buffer, because it would then be copied in every round.
         layers, inner = batching.cond(
             self.trains(t), lambda: self.train(t, state)[:2], lambda: (state.layers, state.optimizer)
         )
         return NetworkState(layers, inner, state.buffer)
 
     def trains(self, t: jax.Array) -> jax.Array:
-        """Return whether training takes place after round t (from 0)."""
+        """Return True if training takes place after round t = 0, 1, ..."""
         return (t + 1) % self.train_every == 0
 
     def train(self, t: jax.Array, state: NetworkState) -> NetworkState:
-        """Return the state after training on the rows of rounds 0 to t."""
+        """Return the state after training on the stored rows, of which round t is the last."""
         buffer = state.buffer
         capacity, size = buffer.reward.shape[0], self.batch
         count = jnp.minimum(t + 1, capacity)
@@ -149,7 +151,7 @@ class Network(PerceptronModel):
             word = (t * self.n_steps + i + 1).astype(jnp.uint32) * jnp.uint32(_GOLDEN)
             start = sampling.uniform_index(jnp.maximum(count - size + 1, 1), word)
             rows = history.slice_rows(buffer, start, size)
-            valid = (jnp.arange(size) < count).astype(rows.reward.dtype)  # a buffer with fewer rows than a batch
+            valid = (jnp.arange(size) < count).astype(rows.reward.dtype)  # the buffer may have fewer rows than a batch
 
             def loss(layers: Any) -> jax.Array:
                 error = self.values(layers, rows) - rows.reward
@@ -162,14 +164,14 @@ class Network(PerceptronModel):
         return NetworkState(layers, inner, buffer)
 
     def values(self, layers: Any, rows: Row) -> jax.Array:
-        """Return the predictions `[n]` for the arms of rows with a leading axis `[n]`."""
+        """Return the predictions `[n]` for the arms of n rows."""
         outputs = self._apply(layers, rows.x)  # [n, K or 1]
         if not self.reads_context:
             return outputs[:, 0]
         return jnp.sum(jnp.where(jnp.arange(outputs.shape[1]) == rows.index[:, None], outputs, 0.0), axis=1)
 
     def step(self, state: NetworkState, loss: Any) -> NetworkState:
-        """Return the state after one step on a loss of the weights; weight decay is added."""
+        """Return the state after one step on `loss(weights)` plus weight decay."""
 
         def regularised_loss(layers: Any) -> jax.Array:
             return loss(layers) + 0.5 * self.weight_decay * mlp.norm_sq(layers)
@@ -189,7 +191,7 @@ class Network(PerceptronModel):
         return mlp.init(key, self.sizes)
 
     def _apply(self, layers: Any, x: jax.Array) -> jax.Array:
-        """Return the outputs `[..., K or 1]` of inputs `[..., d]`."""
+        """Return the outputs `[..., K or 1]` for inputs `[..., d]`."""
         if self.architecture is not None:
             return self.architecture.apply(layers, x)
         return mlp.apply(layers, x, self.activation)

@@ -1,4 +1,4 @@
-"""Abstract models of networks: what they read, and the layers of perceptrons."""
+"""Abstract base classes of models with a network, and of models with a multilayer perceptron."""
 
 import abc
 from typing import Any
@@ -12,10 +12,12 @@ from jaxbandits.types import State
 
 @pytree
 class NetworkModel(abc.ABC):
-    """Abstract model with one output per arm on a context, or one output on the features of an arm."""
+    """Abstract model whose network maps a context to one output per arm, or the features of an arm to one output."""
 
     input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
-    n_arms: int | None = static(None, "[1, inf)", "K, heads on a context that all arms share; None: features of arms")
+    n_arms: int | None = static(
+        None, "[1, inf)", "K, number of outputs if the input is a context; None: features of arms"
+    )
 
     @abc.abstractmethod
     def init(self, key: jax.Array) -> State:
@@ -23,7 +25,7 @@ class NetworkModel(abc.ABC):
 
     @property
     def reads_context(self) -> bool:
-        """True if it has one output per arm."""
+        """True if the network maps a context to one output per arm."""
         return self.n_arms is not None
 
     @property
@@ -36,7 +38,7 @@ class NetworkModel(abc.ABC):
 class PerceptronModel(NetworkModel):
     """Abstract model whose network is a perceptron."""
 
-    hidden: Any = static((50,), doc="sizes of the hidden layers; (): a linear model with an intercept")
+    hidden: Any = static((50,), doc="sizes of the hidden layers; (): linear model with intercept")
     activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
 
     def __post_init__(self) -> None:
@@ -49,5 +51,5 @@ class PerceptronModel(NetworkModel):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Sizes of all layers."""
+        """Sizes of the input, the hidden layers and the output."""
         return (self.input_dim, *self.hidden, 1 if self.n_arms is None else self.n_arms)

@@ -1,4 +1,4 @@
-"""Linear uncertainty in the gradient of a network: the model of NeuralUCB and NeuralTS, with a diagonal matrix.
+"""Network with confidence widths from its gradient: the model of NeuralUCB and NeuralTS, with a diagonal matrix.
 
     f(x; w) = sqrt(m) W_L act(W_{L-1} act(... act(W_1 x~))),   x~ = (x, x) / sqrt(2)
     w_0     W_l = (W, 0; 0, W), entries of W N(0, 4 / m);   W_L = (v', -v'), entries of v N(0, 2 / m):   f(x; w_0) = 0
@@ -7,12 +7,12 @@
     w       from w_0 by n_steps steps on  L(w) = sum (f(x_s; w) - reward_s)^2 / 2 + m lambda ||w - w_0||^2 / 2
 
 NeuralUCB (Zhou, Li & Gu, 2020) is `UCB(beta=gamma)` with R = 1; NeuralTS (Zhang et al., 2021), whose s is
-sqrt(lambda g'Z^{-1} g / m), is `Thompson(scale=nu)` with R = sqrt(lambda). With n_arms, the arm k of a context x is the
-vector with x in block k and 0 elsewhere: each arm has its own rows of W_1, and the gradients in the others are 0, so
-that a round costs no more than with one block.
+sqrt(lambda g'Z^{-1} g / m), is `Thompson(scale=nu)` with R = sqrt(lambda). If n_arms is
+given, the features of arm k are the context x in block k and 0 elsewhere. Each arm then has its own part of W_1, and
+its gradient with respect to the other parts is 0, so that a round costs no more than with one block.
 
-Notation: m n_hidden, L depth, lambda ridge, R noise_scale. Cost per round: n_steps / train_every passes over the stored
-rounds, and K gradients for `width` and `sample`.
+Notation: m n_hidden, L depth, lambda ridge, R noise_scale. The cost per round is n_steps / train_every passes over the
+stored rounds, and K gradients for `width` and `sample`.
 """
 
 import math
@@ -36,7 +36,7 @@ from jaxbandits.types import ArmDecision, Obs
 
 
 class GradientWeights(NamedTuple):
-    """Weights of the network, or the diagonal of Z in their shapes."""
+    """Weights of the network, or the diagonal of Z arranged in the same shapes."""
 
     first: jax.Array  # [G, 2d, m]  W_1' of each block; G = K with n_arms, else 1
     middle: tuple[jax.Array, ...]  # each [m, m]  W_2' ... W_{L-1}'
@@ -44,9 +44,9 @@ class GradientWeights(NamedTuple):
 
 
 class NeuralGradientState(NamedTuple):
-    """Weights, their first values, the matrix, and the rounds."""
+    """Weights, initial weights, diagonal of Z, and stored rounds."""
 
-    weights: GradientWeights
+    weights: GradientWeights  # w
     start: GradientWeights  # w_0
     precision: GradientWeights  # diagonal of Z
     buffer: Any  # Row with a leading axis [capacity]
@@ -61,17 +61,20 @@ class NeuralGradient(NetworkModel):
     """Network with widths from its gradient: NeuralUCB with the rule `UCB`, NeuralTS with `Thompson`.
 
     Guarantee:
-      With the whole matrix Z, width m polynomial in T and the paper's step sizes: regret of order $d~ sqrt(T)$, d~ the
-      effective dimension of the neural tangent kernel (Zhou et al., Theorem 4.5). None for the diagonal.
+      With the full matrix Z, a width m polynomial in T and the paper's step sizes, the regret is of order
+      $d~ sqrt(T)$, where d~ is the effective dimension of the neural tangent kernel (Zhou et al., Theorem 4.5). There
+      is no guarantee for the diagonal of Z.
 
     Deviations:
       * [printed] Only the diagonal of Z is stored, as in the papers' experiments.
-      * [ours] Steps descend L / t, so that one learning rate serves all rounds; it must be of the order 1 / m. The
-        input is doubled here, where the papers assume arms of that form.
-      * [printed] The authors' code has no sqrt(m), an initialisation that is not symmetric, weight decay towards 0
-        instead of w_0, and starts from the weights of the round before; its score is f + sqrt(sum lambda nu g^2 / Z),
-        in which nu stands under the root, and Z is updated when an arm is chosen. `restarts=False` is the start from
-        the weights of the round before; nothing else of it is offered.
+      * [ours] Steps are taken on L divided by the number of stored rounds, so that one learning rate is suitable for
+        all rounds; it must be of the order 1 / m. The input (x, x) / sqrt(2) is formed here, whereas the papers assume
+        arms of this form.
+      * [printed] The authors' code has no factor sqrt(m), its initialisation is not symmetric, its weight decay is
+        towards 0 instead of w_0, and each training starts from the weights of the previous round. Its score is
+        f + sqrt(sum lambda nu g^2 / Z), with nu under the root, and it updates Z when an arm is chosen.
+        `restarts=False` starts each training from the weights of the previous round; the other differences are not
+        available as options.
 
     References:
       Dongruo Zhou, Lihong Li, Quanquan Gu. Neural Contextual Bandits with UCB-based Exploration. ICML 2020, Algorithms
@@ -79,16 +82,16 @@ class NeuralGradient(NetworkModel):
       Weitong Zhang, Dongruo Zhou, Lihong Li, Quanquan Gu. Neural Thompson Sampling. ICLR 2021, Algorithm 1.
     """
 
-    n_hidden: int = static(20, "[2, inf)", "m, even, size of every hidden layer")
-    depth: int = static(2, "[2, inf)", "L, layers of weights")
+    n_hidden: int = static(20, "[2, inf)", "m, size of every hidden layer; even")
+    depth: int = static(2, "[2, inf)", "L, number of layers of weights")
     activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R: multiplies widths and draws")
-    optimizer: Any = param(factory=_sgd, doc="how gradients become steps (jaxbandits.contextual.models)")
-    capacity: int = static(1000, "[1, inf)", "rounds kept in the buffer")
-    train_every: int = static(1, "[1, inf)", "rounds between trainings")
-    n_steps: int = static(10, "[1, inf)", "J, steps of a training")
-    restarts: bool = static(True, BOOL, "whether a training starts from w_0, as in the papers")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, factor of widths and draws")
+    optimizer: Any = param(factory=_sgd, doc="optax transformation (jaxbandits.contextual.models)")
+    capacity: int = static(1000, "[1, inf)", "number of rounds stored in the buffer")
+    train_every: int = static(1, "[1, inf)", "number of rounds between trainings")
+    n_steps: int = static(10, "[1, inf)", "J, number of steps of a training")
+    restarts: bool = static(True, BOOL, "whether each training starts from w_0, as in the papers")
 
     def check(self) -> None:
         """Raise InputError for an odd m, an unknown activation, or a value that is not an Optimizer."""
@@ -184,7 +187,7 @@ class NeuralGradient(NetworkModel):
         return batching.fori_loop(0, self.n_steps, step, (first, inner))[0]
 
     def _value(self, weights: GradientWeights, first: jax.Array, x: jax.Array) -> jax.Array:
-        """Return f `[]` at an input `[d]`, for the first layer `[2d, m]` of its block."""
+        """Return f `[]` at an input `[d]`, given the first layer `[2d, m]` of the block of its arm."""
         act = ACTIVATIONS[self.activation]
         h = act((jnp.concatenate([x, x]) / math.sqrt(2.0)) @ first)
         for layer in weights.middle:
@@ -204,6 +207,6 @@ class NeuralGradient(NetworkModel):
 
 
 def _block_diagonal(block: jax.Array) -> jax.Array:
-    """Return a block-diagonal matrix `[2a, 2b]` of a block `[a, b]`, twice."""
+    """Return the block-diagonal matrix `[2a, 2b]` with two copies of a block `[a, b]`."""
     zero = jnp.zeros_like(block)
     return jnp.block([[block, zero], [zero, block]])

@@ -1,13 +1,14 @@
 """Neural-linear model: Bayesian regression on the last hidden layer of a network (Riquelme, Tucker & Snoek, ICLR 2018).
 
-    z(x) = last hidden layer `[H]` of the network at x,   the model's posterior on (z, reward)
+    z(x) = last hidden layer `[H]` of the network at x,   posterior of the model given the pairs (z, reward)
 
-The network is trained as in `Network`. After each training the posterior is recomputed from all stored rounds with
-their new z; between trainings it learns from each reward. Predictions, widths and draws are those of the model on z:
-they express uncertainty about the last layer, but not about the features. A model with `fit` (`Linear`, `Ridge`,
-`NormalInverseGamma`, and `PerArm` of these) is recomputed in closed form, from the Gram matrix of the rows of each arm
-and one factorisation; other models learn from the stored rounds one by one. So does every model if a sum over a full
-buffer would lose too many digits: from 80,000 stored rounds on in float32.
+The network is trained as in `Network`. After each training the posterior is recomputed from all stored rounds with the
+new features z; between trainings the posterior is updated with each reward. Predictions, widths and draws are those of
+the model of z: they express uncertainty about the last layer, but not about the features. A model with `fit` (`Linear`,
+`Ridge`, `NormalInverseGamma`, and `PerArm` of these) is recomputed in closed form, from the Gram matrix of the rows of
+each arm and one factorisation; other models are updated with the stored rounds one by one. Every model is updated in
+this way if a sum over a full buffer would lose too many digits, which is the case from about 80,000 stored rounds in
+float32.
 """
 
 import functools
@@ -26,41 +27,42 @@ from jaxbandits.estimation.models.protocol import check_model
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Obs
 
-_MOST_ROUNDING = 0.01  # of a sum of squares, for features of the order 1, compared with a ridge of the order 1
+_MOST_ROUNDING = 0.01  # largest relative rounding error of a sum of squares; features and ridge are of order 1
 
 
 class NeuralLinearState(NamedTuple):
-    """Network with its rounds, and the posterior on its last hidden layer."""
+    """State of the network with its stored rounds, and posterior of the model of the last hidden layer."""
 
-    network: Any
-    inner: PyTree
+    network: Any  # state of `Network`
+    inner: PyTree  # state of the model
 
 
 @pytree
 class NeuralLinear(FeatureModel):
-    """Bayesian linear model on features that a network learns.
+    """Bayesian linear model of features that are learned by a network.
 
     `NeuralLinear(network=Network(input_dim=d, n_arms=K, hidden=(50,), capacity=T, train_every=50, n_steps=100,
     batch=512), model=PerArm(model=NormalInverseGamma(dim=50), n_arms=K))` with `Thompson` is the paper's learner.
 
     Guarantee:
-      None, since the features change with the data.
+      There is no guarantee, since the features change with the data.
 
     Deviations:
-      * [printed] The posterior learns from every reward, also in a round of training; the authors' code refits it
+      * [printed] The posterior is updated with every reward, also in rounds of training; the authors' code refits it
         without the last rounds of an arm that is played for the first time.
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 3.
     """
 
-    # By its bytes, most of them rows that a round does not read, a trial would run alone, which is six times slower.
+    # The width would otherwise follow from the size of the state. Most of the state is rows that a round does not read;
+    # trials would run one at a time, which is six times as slow.
     min_width: ClassVar[int] = 16
-    network: Any = param(doc="Network with a capacity and hidden layers, the last one of size H")
-    model: Any = param(doc="linear model with dim = H, for a context or for features of arms as the network is")
+    network: Any = param(doc="Network with a capacity, whose last hidden layer has size H")
+    model: Any = param(doc="linear model with dim = H; it must read a context if the network does")
 
     def check(self) -> None:
-        """Raise InputError for an incompatible network and model."""
+        """Raise InputError if network and model do not fit together."""
         check_model("NeuralLinear.model", self.model)
         sizes = getattr(self.network, "hidden", None)
         if not sizes or getattr(self.network, "capacity", None) is None:
@@ -75,14 +77,16 @@ class NeuralLinear(FeatureModel):
                 f"got {type(self.model).__name__} with dim={getattr(self.model, 'dim', None)}"
             )
         if getattr(self.network, "architecture", None) is not None:
-            raise InputError("NeuralLinear.network must be a perceptron, whose last hidden layer is known")
+            raise InputError(
+                "NeuralLinear.network must be a perceptron: with architecture=, its last hidden layer is not known"
+            )
         if self.model.reads_context != self.network.reads_context:
             reads = "a context" if self.network.reads_context else "features of arms"
             raise InputError(f"NeuralLinear.model must read {reads}, as the network does")
 
     @property
     def n_arms(self) -> int | None:
-        """K, number of arms of a network with one output per arm; None: any number."""
+        """K, number of arms if the network has one output per arm; None: any number of arms."""
         return self.network.n_arms
 
     @property
@@ -100,7 +104,7 @@ class NeuralLinear(FeatureModel):
         return NeuralLinearState(self.network.init(network_key), self.model.init(model_key))
 
     def features(self, state: NeuralLinearState, x: jax.Array) -> jax.Array:
-        """Return z `[..., H]` of inputs `[..., d]`."""
+        """Return the features z `[..., H]` for inputs `[..., d]`."""
         return mlp.last_hidden_layer(state.network.layers, x, self.network.activation)
 
     def update(
@@ -110,8 +114,8 @@ class NeuralLinear(FeatureModel):
         network = self.network.update(network_key, t, state.network, obs, decision, reward)
         state = state._replace(network=network)
         row = self.network.row(obs, decision, reward)
-        # The posterior learns in rounds of training, too, where it is replaced: a branch that returns it unchanged
-        # copies nothing. Branches without the buffer do not copy it either.
+        # The update is also computed in rounds of training, in which its result is not used: a branch that returns
+        # a given value copies nothing. The branches do not return the buffer, so that it is not copied either.
         learned = self._learn(model_key, t, state, state.inner, row)
         inner = batching.cond(self.network.trains(t), lambda: self._refit(refit_key, t, state), lambda: learned)
         return state._replace(inner=inner)
@@ -124,7 +128,7 @@ class NeuralLinear(FeatureModel):
         return self.model.update(key, t, inner, ArmObs(z[None]), ArmDecision(jnp.int32(0), z), row.reward)
 
     def _refit(self, key: jax.Array, t: jax.Array, state: NeuralLinearState) -> Any:
-        """Return the posterior of all stored rounds at the current weights."""
+        """Return the posterior given all stored rounds, with features from the current weights."""
         count = jnp.minimum(t + 1, self.network.capacity)
         if hasattr(self.model, "fit") and self._is_exact(state.network.buffer.reward.dtype):
             return self._fit(count, state)
@@ -136,11 +140,11 @@ class NeuralLinear(FeatureModel):
         return batching.fori_loop(0, count, one, self.model.init(key))
 
     def _is_exact(self, dtype: Any) -> bool:
-        """Return whether sums over a full buffer keep the digits that a posterior needs."""
+        """Return True if sums over a full buffer are accurate enough for a posterior."""
         return self.network.capacity * float(jnp.finfo(dtype).eps) < _MOST_ROUNDING
 
     def _fit(self, count: jax.Array, state: NeuralLinearState) -> Any:
-        """Return the posterior of the first rows of the buffer in closed form."""
+        """Return the posterior given the first `count` rows of the buffer, in closed form."""
         rows, features = state.network.buffer, _features(self.network.activation)
         n_groups = self.network.n_arms if self.reads_context else 1
         group = rows.index if self.reads_context else jnp.zeros_like(rows.index)

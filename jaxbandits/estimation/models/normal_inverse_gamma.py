@@ -3,11 +3,12 @@
     Lambda = lambda I + sum x x',   mu = Lambda^{-1} sum reward x,   a = a_0 + n / 2,   b = b_0 + r / 2
     r      = sum (reward - x'mu_before)^2 / (1 + x'Lambda_before^{-1} x)
     sample: s^2 = b / Gamma(a),   x_k'(mu + s Lambda^{-1/2} z)
-    f_k = x_k'mu,   w_k = sqrt(b / a) sqrt(x_k'Lambda^{-1} x_k), the scale of its Student law
+    f_k = x_k'mu,   w_k = sqrt(b / a) sqrt(x_k'Lambda^{-1} x_k), the scale of its Student t distribution
 
-after n rewards, with the prior $s^2 ~ InverseGamma(a_0, b_0)$, $beta ~ N(0, s^2 / lambda I)$. r equals $y'y - mu'Lambda
-mu$ of the paper, which has no correct digit left in float32 after 10^5 rounds; here it is a sum of squares. Cost per
-round $O(K d^2)$. `PerArm` turns this model into the paper's: one posterior per arm on a shared context.
+This is the posterior after n rewards, for the prior $s^2 ~ InverseGamma(a_0, b_0)$, $beta ~ N(0, s^2 / lambda I)$. r
+equals the paper's $y'y - mu'Lambda mu$, which has no correct digit in float32 after 10^5 rounds; here r is computed as
+a sum of squares. The cost per round is $O(K d^2)$. With `PerArm` this is the model of the paper, which has one
+posterior per arm on a shared context.
 """
 
 from typing import ClassVar, NamedTuple
@@ -25,7 +26,7 @@ from jaxbandits.types import ArmDecision, ArmObs
 
 
 class NormalInverseGammaState(NamedTuple):
-    """Posterior of coefficients and noise."""
+    """Posterior of the coefficients and of the noise variance."""
 
     mean: Vector  # [d]  mu
     inverse: InverseFactors  # Lambda^{-1}
@@ -40,7 +41,8 @@ class NormalInverseGamma:
 
     Deviations:
       * [printed] $a_0 = b_0 = 6$ and $lambda = 0.25$ are the authors' settings.
-      * [ours] r is a recursive sum. There is no intercept, and no initial rounds in which arms are played in turn.
+      * [ours] r is computed recursively. There is no intercept, and there are no initial rounds in which all arms are
+        played in turn.
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 3, and the
@@ -48,10 +50,10 @@ class NormalInverseGamma:
     """
 
     reads_context: ClassVar[bool] = False
-    dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    ridge: ArrayLike = param(0.25, "(0, inf)", "lambda")
-    shape: ArrayLike = param(6.0, "(0, inf)", "a_0, of the prior of the noise variance")
-    scale: ArrayLike = param(6.0, "(0, inf)", "b_0, of the prior of the noise variance")
+    dim: int = static(range="[1, inf)", doc="d, dimension of the features of an arm")
+    ridge: ArrayLike = param(0.25, "(0, inf)", "lambda, regularisation")
+    shape: ArrayLike = param(6.0, "(0, inf)", "a_0, shape parameter of the prior of the noise variance")
+    scale: ArrayLike = param(6.0, "(0, inf)", "b_0, scale parameter of the prior of the noise variance")
 
     def init(self, key: jax.Array) -> NormalInverseGammaState:
         del key  # deterministic

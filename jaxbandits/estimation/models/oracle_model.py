@@ -1,9 +1,9 @@
-"""Learner of `jaxbandits.oco` as a model: a linear model for each arm, learned online from squared losses.
+"""Linear model for each arm, trained online on squared losses by a learner of `jaxbandits.oco`.
 
-    f_k  = x'W_k,   W `[K, p]` the play of the learner, as a vector `[K p]`
+    f_k  = x'W_k,   where W `[K, p]` is the point that the learner plays, a vector `[K p]`
     loss   (x'W_k - reward)^2 of the arm k played, with its gradient, at the points that the learner queries
 
-Cost per round: $O(K p)$ plus the learner.
+The cost per round is $O(K p)$ plus the cost of the learner.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -20,31 +20,31 @@ from jaxbandits.types import ArmDecision, ContextObs, Decision, FullInformation,
 class SquaredLoss(NamedTuple):
     """Loss of a round as a function of the coefficients of all arms."""
 
-    features: Vector  # [K p]  x in the block of the arm played, else 0
+    features: Vector  # [K p]  the context x in the block of the arm played, 0 elsewhere
     target: jax.Array  # []  reward
 
     def value(self, w: Vector) -> jax.Array:
-        """Return the loss `[]` of w `[K p]`."""
+        """Return the loss `[]` at coefficients w `[K p]`."""
         return jnp.square(self.features @ w - self.target)
 
     def gradient(self, w: Vector) -> Vector:
-        """Return its gradient `[K p]`."""
+        """Return the gradient `[K p]` of the loss at coefficients w `[K p]`."""
         return 2.0 * (self.features @ w - self.target) * self.features
 
 
 class OracleModelState(NamedTuple):
     """State of the learner, and its decision for the next round."""
 
-    inner: PyTree
+    inner: PyTree  # state of the learner
     decision: Decision  # a PointDecision
 
 
 @pytree
 class OracleModel:
-    """Regression oracle: point predictions by an online learner.
+    """Model whose predictions are those of an online regression oracle; it has no widths and no draws.
 
     Deviations:
-      * [ours] A randomised learner draws its next point once, and uses it for the prediction and the losses.
+      * [ours] If the learner is randomised, one random point per round is used for both the prediction and the loss.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.

@@ -1,8 +1,9 @@
-"""K independent copies of a model of features, one per arm, on a context that all arms share.
+"""K independent copies of a model, one per arm, which all read the same context.
 
-    f_k(x) = f(x; state_k),   state_k learns from the rounds that played arm k
+    f_k(x) = f(x; state_k),   state_k is updated in the rounds in which arm k is played
 
-The prior is the same for all arms. Predictions cost K times as much as for one copy; an update costs the same.
+The prior is the same for all arms. A prediction costs K times as much as for one copy, an update as much as for one
+copy.
 """
 
 from typing import Any, ClassVar
@@ -20,13 +21,13 @@ from jaxbandits.types import ArmDecision, ArmObs, ContextObs, State
 
 @pytree
 class PerArm:
-    """K copies of a model of features, one per arm, which read a shared context.
+    """K copies of a model, one per arm, on a shared context.
 
     `PerArm(model=NormalInverseGamma(dim=p), n_arms=K)` is the posterior of Riquelme et al. (2018).
     """
 
     reads_context: ClassVar[bool] = True
-    model: Any = param(doc="model that reads features of arms, with dim = p")
+    model: Any = param(doc="inner model, which reads features of arms, with dim = p")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
 
     def check(self) -> None:
@@ -49,13 +50,13 @@ class PerArm:
 
     @property
     def width(self) -> Any:
-        """`width` of the inner model, if it has this method."""
+        """Widths `[K]` from the method `width` of the inner model, if it has this method."""
         width = self.model.width
         return lambda state, obs: self._of_arms(width)(state, obs.context)
 
     @property
     def sample(self) -> Any:
-        """`sample` of the inner model, if it has this method; draws are independent across arms."""
+        """Draws `[K]` from the method `sample` of the inner model, if it has this method; arms are independent."""
         sample = self.model.sample
 
         def draw(key: jax.Array, state: State, obs: ContextObs) -> jax.Array:
@@ -66,29 +67,29 @@ class PerArm:
 
     @property
     def noise(self) -> Any:
-        """`noise` `[K]` of the arms' models, if they have this method."""
+        """Noise scales `[K]` from the method `noise` of the inner model, if it has this method."""
         noise = self.model.noise
         return lambda state: vmap_last(noise)(state)
 
     @property
     def information(self) -> Any:
-        """`information` `[K]` of the arms' models, if they have this method."""
+        """Information gains `[K]` from the method `information` of the inner model, if it has this method."""
         information = self.model.information
         return lambda state: vmap_last(information)(state)
 
     @property
     def fit(self) -> Any:
-        """`fit` of the inner model for each arm, if it has this method."""
+        """The method `fit` of the inner model, mapped over arms, if the inner model has this method."""
         return vmap_last(self.model.fit)
 
     @property
     def coefficients(self) -> Any:
-        """`coefficients` `[d, K]` of the arms' models, if they have this method."""
+        """The method `coefficients` of the inner model, mapped over arms to `[d, K]`, if the inner model has it."""
         return vmap_last(self.model.coefficients)
 
     @property
     def fit_noise(self) -> Any:
-        """`fit_noise` of the inner model for each arm, if it has this method."""
+        """The method `fit_noise` of the inner model, mapped over arms, if the inner model has this method."""
         return vmap_last(self.model.fit_noise)
 
     def update(

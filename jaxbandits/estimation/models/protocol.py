@@ -1,11 +1,12 @@
 """Protocol of reward models: the methods that exploration rules may call.
 
-    mean f_k = E[reward of arm k | data],   width w_k = its standard deviation,   sample: one joint draw of all K means
+    f_k = E[mean reward of arm k | data],   w_k = its posterior standard deviation,   sample: a joint draw of all K
+    means
 
 Like an algorithm, a model is a frozen pytree with pure functions. `init`, `predict` and `update` are required; the
 other methods are optional, and `Bandit` rejects a rule that needs a method which the model does not define. A wrapper
-defines an optional method as a property that reads the method of the inner model, so that it is missing if the inner
-model lacks it.
+defines an optional method as a property that reads the method of the inner model, so that the wrapper has the method
+only if the inner model has it.
 
 | method                                            | returns                             | needed by                |
 |---------------------------------------------------|-------------------------------------|--------------------------|
@@ -24,14 +25,13 @@ model lacks it.
 | `coefficients(state)`                             | `[d]` or `[d, K]` posterior mean    | with `fit_noise`         |
 | `fit_noise(state, squares)`                       | state with these squared residuals  | unknown noise, in `fit`  |
 
-`fit` takes `estimation.moments.Moments` of all rounds, with an axis `[..., K]` if the model reads a context. A model
-whose noise variance is estimated gets `squares`, the sum of squared residuals at `coefficients(state)`, in `fit_noise`.
+`fit` takes the `estimation.moments.Moments` of all rounds, with a trailing axis `[..., K]` if the model reads a
+context. A model that estimates the noise variance also has `fit_noise`, whose argument `squares` is the sum of squared
+residuals at `coefficients(state)`. If `init_from_obs` serves only to make `predict` and `width` faster for fixed arms,
+the model sets `init_from_obs_is_for_widths = True`; `Bandit` then calls the method only for rules that need widths.
 
-A model whose `init_from_obs` only makes `predict` and `width` of fixed arms faster sets `init_from_obs_is_for_widths`;
-`Bandit` then calls the method only for rules that need widths.
-
-`reads_context` (True: `obs` is a `ContextObs`; False: an `ArmObs` with features `[K, d]`) states which observation a
-model reads.
+The attribute `reads_context` states which observation a model reads: a `ContextObs` if True, and an `ArmObs` with
+features `[K, d]` if False.
 """
 
 from typing import Any, Protocol
@@ -46,7 +46,7 @@ _REQUIRED = ("init", "predict", "update", "reads_context")
 
 
 class Model(Protocol):
-    """Model of the mean rewards of arms; optional methods are those of the table above."""
+    """Model of the mean rewards of arms; the table above lists optional methods."""
 
     @property
     def reads_context(self) -> bool:
@@ -68,11 +68,11 @@ class Model(Protocol):
 
         Args:
           key: `[]` random key of this call.
-          t: `[]` int32, the round of the reward, from 0; the same for all trials.
-          state: the current state.
-          obs: the observation of round t.
-          decision: the arm played in round t.
-          reward: `[]`.
+          t: `[]` int32, index of the round of the reward, starting at 0; the same for all trials.
+          state: current state.
+          obs: observation of round t.
+          decision: arm played in round t.
+          reward: `[]` reward of this arm.
         """
         ...
 
@@ -93,5 +93,5 @@ def samples(model: Any, key: jax.Array, state: State, obs: Obs, count: int) -> j
 
 
 def at(values: jax.Array, index: jax.Array) -> jax.Array:
-    """Return the entry of `[K]` values at an index."""
+    """Return the entry `[]` of values `[K]` at an index, without a gather."""
     return jnp.sum(jnp.where(jnp.arange(len(values)) == index, values, 0.0))

@@ -1,10 +1,10 @@
-"""Random Fourier features for a linear model: a Gaussian process on changing arms or contexts (Rahimi & Recht).
+"""Random Fourier features: a linear model that approximates a Gaussian process on changing arms (Rahimi & Recht).
 
     phi(x) = s sqrt(2 / D) cos(W x + b),   rows of W from the kernel's spectral density, b uniform on (0, 2 pi)
 
-phi(x)'phi(y) has mean $s^2 k(x, y)$ and an error of order $D^{-1/2}$; with `Linear(dim=D, ridge=R^2)` in units of the
-noise it approximates a Gaussian process with this kernel. W and b are drawn once per trial. The cost per round is that
-of the model in dimension D, plus $O(K d D)$.
+phi(x)'phi(y) has mean $s^2 k(x, y)$ and an error of order $D^{-1/2}$. A linear model on these features therefore
+approximates a Gaussian process with the covariance $s^2 k$; s is in units of the prior standard deviation of the linear
+model. W and b are drawn once per trial. The cost per round is that of the model in dimension D, plus $O(K d D)$.
 """
 
 import math
@@ -23,21 +23,21 @@ from jaxbandits.types import ArmDecision, ArmObs, ContextObs, FixedArmObs, Obs
 
 
 class RandomFeaturesState(NamedTuple):
-    """Features, and the state of the model on them."""
+    """Parameters of the random features, and state of the inner model."""
 
     weights: jax.Array  # [D, d]  W
     phase: jax.Array  # [D]  b
-    inner: PyTree
-    arms: Any = None  # [K, D]  phi of arms that never change
+    inner: PyTree  # state of the inner model
+    arms: Any = None  # [K, D]  features phi of the arms if they never change
 
 
 @pytree
 class RandomFeatures(FeatureModel):
-    """A linear model on random features of a kernel.
+    """Linear model on random features of a kernel.
 
     Guarantee:
-      The guarantee of the linear model, for functions that the D features represent. If D is less than the number of
-      plays, widths far from the data are too small (variance starvation; Mutny & Krause, NeurIPS 2018).
+      The guarantee of the linear model holds for functions that are linear in the D features. If D is less than the
+      number of plays, widths far from the data are too small (variance starvation; Mutny & Krause, NeurIPS 2018).
 
     References:
       Ali Rahimi, Benjamin Recht. Random Features for Large-Scale Kernel Machines. NIPS 2007.
@@ -45,11 +45,11 @@ class RandomFeatures(FeatureModel):
 
     model: Any = param(doc="linear model with dim = D, the number of features")
     input_dim: int = static(range="[1, inf)", doc="d, dimension of the arms or the context")
-    kernel: Any = param(factory=SquaredExponential, doc="k, of variance 1 (jaxbandits.contextual.models)")
-    scale: ArrayLike = param(1.0, "(0, inf)", "s, standard deviation of the prior of a mean, in units of the model")
+    kernel: Any = param(factory=SquaredExponential, doc="k, a kernel with variance 1 (jaxbandits.contextual.models)")
+    scale: ArrayLike = param(1.0, "(0, inf)", "s, prior standard deviation of a mean, relative to the model")
 
     def check(self) -> None:
-        """Raise InputError for a value that is not a model or a kernel."""
+        """Raise InputError if `model` is not a model with a dimension, or if `kernel` is not a kernel."""
         check_model("RandomFeatures.model", self.model)
         check_kernel("RandomFeatures.kernel", self.kernel)
         if getattr(self.model, "dim", None) is None:
@@ -74,7 +74,7 @@ class RandomFeatures(FeatureModel):
         return state
 
     def features(self, state: RandomFeaturesState, x: jax.Array) -> jax.Array:
-        """Return phi(x) `[D]`."""
+        """Return the features phi(x) `[D]` of x `[d]`."""
         return self.scale * math.sqrt(2.0 / self.model.dim) * jnp.cos(state.weights @ x + state.phase)
 
     def update(

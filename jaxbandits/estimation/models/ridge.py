@@ -1,10 +1,11 @@
-"""Ridge regression of every arm on a context that all arms share (the estimate of LinUCB, Li et al., WWW 2010).
+"""Ridge regression for every arm on a context that all arms share (the estimate of LinUCB, Li et al., WWW 2010).
 
     A_k = lambda I + sum x x',   theta_k = A_k^{-1} sum reward x    over the rounds that played arm k
     f_k = x'theta_k,   w_k = R sqrt(x'A_k^{-1} x),   sample: f_k + w_k z_k, z independent standard normals
 
-This is the posterior for the prior $theta_k ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R; the
-arms are independent. gamma_k = log det(A_k / lambda) / 2. Notation: lambda ridge, R noise_scale. $O(K p^2)$ per round.
+This is the posterior for the prior $theta_k ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R, with
+independent arms. The information gain of arm k is gamma_k = log det(A_k / lambda) / 2. Notation: lambda ridge,
+R noise_scale. The cost per round is $O(K p^2)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -22,11 +23,11 @@ from jaxbandits.types import ArmDecision, ContextObs
 
 
 class RidgeState(NamedTuple):
-    """Ridge regression of every arm."""
+    """Estimates and design matrices of all arms."""
 
     theta: jax.Array  # [p, K]  theta_k
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
-    gamma: jax.Array  # [K]
+    gamma: jax.Array  # [K]  gamma_k
 
 
 @pytree
@@ -41,8 +42,8 @@ class Ridge:
     reads_context: ClassVar[bool] = True
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     dim: int = static(range="[1, inf)", doc="p, dimension of the context")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise: multiplies widths and draws")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise; scales widths and draws")
 
     def init(self, key: jax.Array) -> RidgeState:
         del key  # deterministic

@@ -5,9 +5,10 @@
     z  <- z + V_new^{-1} h (reward - f_k),   posterior N(z, R^2 V^{-1})
     f_k = output for arm k at z,   w_k = R sqrt(h_k'V^{-1} h_k),   sample: outputs at z~ ~ N(z, R^2 V^{-1})
 
-after each reward, at the weights before it: the Kalman filter of a state that does not move. One pass, without a
-buffer. Notation: R noise_scale, sigma_0 prior_scale, s subspace_dim. Cost per round: $O(K P s + K s^2)$ for P weights
-with `width`, $O(P s + s^2)$ with `sample`. A is $P s$ numbers of the state.
+After each reward, V and z are updated with h and f_k at the weights before the update; this is an extended Kalman
+filter for a constant state. It makes one pass over the data and needs no buffer. Notation: R noise_scale, sigma_0
+prior_scale, s subspace_dim. For P weights, the cost per round is $O(K P s + K s^2)$ with `width`, and $O(P s + s^2)$
+with `sample`. The matrix A takes $P s$ numbers in the state.
 """
 
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from jaxbandits.types import ArmDecision, Obs
 
 
 class SubspaceNetworkState(NamedTuple):
-    """Subspace, and the filter in it."""
+    """Subspace of the weights, and Gaussian posterior of the coordinates z in this subspace."""
 
     origin: jax.Array  # [P]  w_0
     basis: jax.Array  # [P, s]  A
@@ -40,13 +41,14 @@ class SubspaceNetwork(PerceptronModel):
     """Multilayer perceptron with a Gaussian posterior in a random subspace of its weights.
 
     Guarantee:
-      None. With one weight per direction and no hidden layer the filter is Bayesian linear regression.
+      There is no guarantee in general. Without hidden layers the outputs are linear in z, and the filter is Bayesian
+      linear regression.
 
     Deviations:
-      * [ours] w_0 is the random initialisation; the authors move it by 2,000 steps of gradient descent on the first
-        rounds, and offer the principal components of these steps as A.
-      * [ours] R is a field. The authors' script for tables has R = 0, for which V^{-1} is singular in one direction
-        more after every round.
+      * [ours] w_0 is the random initialisation; the authors first take 2,000 steps of gradient descent on the initial
+        rounds, and offer the principal components of these steps as columns of A.
+      * [ours] R is a field. The authors' script for tables has R = 0, with which the rank of V^{-1} decreases by one in
+        every round.
 
     References:
       Gerardo Duran-Martin, Aleyna Kara, Kevin Murphy. Efficient Online Bayesian Inference for Neural Bandits. AISTATS

@@ -1,4 +1,4 @@
-"""Abstract model that trains an inner model and shows the arms and the dimension of it."""
+"""Abstract model that trains an inner model, and has the same number of arms and the same dimension."""
 
 import abc
 from typing import Any
@@ -12,7 +12,7 @@ from jaxbandits.types import State
 
 @pytree
 class Wrapper(abc.ABC):
-    """Abstract model with a field `model`, whose sizes and kind of observation it has."""
+    """Abstract model with an inner model, from which it takes sizes and the kind of observation."""
 
     model: Any = param(doc="inner model")
 
@@ -31,7 +31,7 @@ class Wrapper(abc.ABC):
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms, if the inner model has one."""
+        """K, number of arms, if the inner model has this field."""
         return self.model.n_arms
 
     @property

@@ -17,7 +17,7 @@ from jaxbandits.tracing.short_axes import Rows
 
 
 def unit_vector(key: jax.Array, dim: int) -> jax.Array:
-    """Draw a uniform unit vector `[d]`: a sign for d = 1, an angle for d = 2, else normals divided by their length."""
+    """Draw a uniform unit vector `[d]`, from a sign for d = 1, an angle for d = 2, and else from normal variates."""
     if dim == 1:
         return jnp.where(tail_and_angle(key)[1] < 0.5, -1.0, 1.0)[None]
     if dim == 2:
@@ -40,13 +40,13 @@ def unit_vectors(key: jax.Array, count: int, dim: int) -> jax.Array:
 
 @trials_last
 def _on_circle(turns: jax.Array) -> jax.Array:
-    """Return the point `[2]` of the unit circle at `turns` in (0, 1), to full accuracy near both axes."""
+    """Return the point `[2]` of the unit circle at an angle in turns in (0, 1), accurate near both axes."""
     return Rows(tuple(barrier(_cosine_and_sine(turns))), 0).array()
 
 
 @trials_last
 def _on_circles(turns: jax.Array) -> jax.Array:
-    """Return the points `[n, 2]` of the unit circle at turns `[n]`."""
+    """Return the points `[n, 2]` of the unit circle at angles in turns `[n]`."""
     return jnp.stack(barrier(_cosine_and_sine(turns)), axis=1)
 
 
@@ -57,13 +57,13 @@ def _cosine_and_sine(turns: jax.Array) -> list[jax.Array]:
 
 
 def uniform_ball(key: jax.Array, count: int, dim: int) -> jax.Array:
-    """Draw independent points `[count, d]`, uniform in the unit ball, from d uniforms of 24 bits per point.
+    """Draw independent points `[count, d]`, uniform in the unit ball, from d uniform variates of 24 bits per point.
 
-    The squared length is divided by stick breaking: a pair of coordinates that n others follow takes the share `Beta(1,
-    n/2 + 1)` of the remaining squared length, at a uniform angle; a single last coordinate is uniform on the remaining
-    length.
+    The squared length is divided by stick breaking: a pair of coordinates that is followed by n others receives a
+    `Beta(1, n/2 + 1)` share of the remaining squared length, at a uniform angle. For odd d, the last coordinate is
+    uniform between plus and minus the root of the remaining squared length.
     """
-    n_blocks = -(-3 * dim // 8)  # a block of 64 bits holds 8/3 uniforms
+    n_blocks = -(-3 * dim // 8)  # a block of 64 bits gives 8/3 uniform variates of 24 bits
     return _into_ball(count, dim)(*random_words(key, jnp.arange(n_blocks * count)))
 
 
@@ -93,7 +93,7 @@ def _into_ball(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Arr
 
 
 def _uniforms24(words: list[jax.Array]) -> list[jax.Array]:
-    """Return uniforms on (0, 1) of 24 bits: one from the top of each word, one from the low bytes of every three."""
+    """Return uniforms on (0, 1) of 24 bits: one from the top of each word, one from the low bytes of three words."""
     tops = [word >> 8 for word in words]
     low = [word & 0xFF for word in words]
     spare = [(low[i] << 16) | (low[i + 1] << 8) | low[i + 2] for i in range(0, len(words) - 2, 3)]

@@ -1,8 +1,10 @@
-"""Gamma and beta variates by Marsaglia and Tsang's method (ACM TOMS 26, 2000), exactly, many per call.
+"""Exact gamma and beta variates by the method of Marsaglia and Tsang (ACM TOMS 26, 2000).
 
-For shape a >= 1 let d = a - 1/3, c = 1 / sqrt(9 d), x normal and v = (1 + c x)^3. With probability
-exp(x^2 / 2 + d - d v + d log v), more than 0.95, d v is accepted as a gamma variate; otherwise another attempt follows.
-A beta variate is G_a / (G_a + G_b) of two gamma variates that are accepted together. For a < 1, G_a = G_{a+1} U^{1/a}.
+For shape a >= 1 let d = a - 1/3, c = 1 / sqrt(9 d), x a standard normal variate and v = (1 + c x)^3. With probability
+exp(x^2 / 2 + d - d v + d log v), d v is accepted as a gamma variate; otherwise another attempt follows. On average more
+than 0.95 of the attempts succeed.
+A beta variate is G_a / (G_a + G_b) for two gamma variates, which are accepted or rejected together. For a < 1, G_a =
+G_{a+1} U^{1/a}.
 
 The first attempt draws all variates. The few that are rejected are drawn one after another in a loop, which ends when
 all variates of all trials of a batch are accepted.
@@ -18,7 +20,7 @@ from jaxbandits.numerics.elementary import sin_half_pi
 from jaxbandits.numerics.rng.generator import random_words
 from jaxbandits.tracing.batching import while_loop
 
-# Plus half the number of variates; each attempt fails with probability at most 0.1, all of them with 1e-13.
+# Half the number of variates is added to this; an attempt fails with probability at most 0.1, all of them with 1e-13.
 _RETRIES = 16
 
 
@@ -36,14 +38,14 @@ def betas(key: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Array]:
-    """Draw gamma variates of the first n and of the last n shapes, accepted in pairs."""
+    """Draw gamma variates for the first n and for the last n shapes; variates i and n + i are accepted together."""
     shapes = shape[:n], shape[n:]
     moved = [jnp.where(a < 1.0, a + 1.0, a) for a in shapes]
     d = [a - 1.0 / 3.0 for a in moved]
     c = [jax.lax.rsqrt(9.0 * e) for e in d]
     real, retries = shape.dtype, _RETRIES + n // 2
-    # Several loops read blocks of the key, each block once. JAX's check for reused keys would reject a key that is
-    # passed to all of them, so they take its data.
+    # Several loops use different blocks of the key. JAX's check for reused keys would reject a key that is passed to
+    # all of them, so that the loops receive the data of the key.
     data, impl = jax.random.key_data(key), jax.random.key_impl(key)
 
     def words(counter: Any) -> tuple[jax.Array, jax.Array]:
@@ -70,7 +72,7 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
         ]
         return jnp.zeros((), bool), drawn[0] * powers[0], drawn[1] * powers[1]
 
-    # The loop has one step, or none for a batch whose shapes are all 1 or more.
+    # The loop runs one step, or no step if all shapes of the batch are at least 1.
     _, first, second = while_loop(lambda carry: carry[0], boost, (jnp.any(shape < 1.0), first, second), 1)
     return first, second
 
@@ -78,7 +80,7 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
 def _attempt(
     d: list[jax.Array], c: list[jax.Array], words: tuple[jax.Array, jax.Array]
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return two candidates from one block each, and whether they are accepted together."""
+    """Return whether two candidates are accepted together, and the candidates, from one block per pair."""
     *x, u = _normals_and_uniform(*words, d[0].dtype)
     root = [1.0 + e * y for e, y in zip(c, x, strict=True)]
     v = [y * y * y for y in root]
@@ -90,9 +92,9 @@ def _attempt(
 
 
 def _normals_and_uniform(high: jax.Array, low: jax.Array, real: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return two standard normals, with tails to 6.2 standard deviations, and a uniform of 18 bits, from a block."""
+    """Return two normal numbers, with tails to 6.2 standard deviations, and a uniform one of 18 bits, from a block."""
     radius = jnp.sqrt(-2.0 * elementary.log_positive(((high >> 4).astype(real) + 0.5) * 2.0**-28))
-    angle = ((low >> 15).astype(real) + 0.5) * 2.0**-16 - 1.0  # in quarter turns; another bit picks the half-circle
+    angle = ((low >> 15).astype(real) + 0.5) * 2.0**-16 - 1.0  # in quarter turns; another bit selects the half-circle
     sign = jnp.where(low & 0x4000, 1.0, -1.0)
     uniform = ((((low & 0x3FFF) << 4) | (high & 0xF)).astype(real) + 0.5) * 2.0**-18
     return radius * sin_half_pi(angle), radius * sin_half_pi(1.0 - jnp.abs(angle)) * sign, uniform

@@ -1,12 +1,12 @@
-"""The generator, which gives random words of a key by counters, and keys derived from keys.
+"""Counter-based generator of random words, and derivation of keys from keys.
 
-Both are Threefry-2x32 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Random
-words take 13 rounds, the fewest for which the authors know of no statistical flaw (documentation of Random123). Keys
-are derived by 20 rounds, as in `jax.random`, bit for bit.
+Both use Threefry-2x32 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Random
+words take 13 Threefry rounds, the smallest number for which the authors know of no statistical flaw (documentation of
+Random123). Keys are derived with 20 Threefry rounds, which gives the keys of `jax.random`, bit for bit.
 
-One block of the generator gives 64 random bits. Draws from a key are numbered by counters: `counter=1` of the same key
-is a second, independent draw at the cost of one more block. A key from which numbers are drawn must not also be split
-or folded.
+One block of the generator gives 64 random bits. The draws from a key are numbered by a counter: `counter=1` with the
+same key gives a second, independent draw, at the cost of one more block. A key from which numbers are drawn must not
+also be split or folded.
 """
 
 from typing import Any
@@ -24,13 +24,13 @@ DRAW_ROUNDS = 13
 
 
 def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax.Array]:
-    """Draw two independent uint32 words: the block of the key at a counter.
+    """Draw two independent uint32 words, which form the block of the key at a counter.
 
-    Keys of other generators than Threefry go through `jax.random.fold_in`.
+    For keys of other generators than Threefry, the words are the data of `jax.random.fold_in(key, counter)`.
 
     Args:
-      key: one key, or an array of them with one counter.
-      counter: a number, or an array `[n]` of them for two arrays `[n]` of words.
+      key: one key; an array of keys is allowed if the counter is a number.
+      counter: a number, or an array `[n]` of numbers, for which two arrays `[n]` of words are returned.
     """
     data = jax.random.key_data(key)
     if data.shape[-1] != 2:
@@ -42,17 +42,17 @@ def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax
 
 
 def word_array(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
-    """Draw uint32 words `[count]`, two per block, from the block `counter` on."""
+    """Draw uint32 words `[count]`, two per block, starting with the block `counter`."""
     blocks = jnp.arange(counter, counter + (count + 1) // 2)
     return jnp.concatenate(random_words(key, blocks))[:count]
 
 
 def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
-    """Compute `jax.random.fold_in(key, data)`, bit for bit, without a loop in the compiled round.
+    """Compute `jax.random.fold_in(key, data)`, bit for bit, without a loop in the compiled code.
 
     Args:
       key: one key.
-      data: `[]` a whole number; JAX's function is used if it differs between trials.
+      data: `[]` a whole number; if it differs between trials, JAX's own function is used.
     """
     if jax.random.key_data(key).shape[-1] != 2:
         return jax.random.fold_in(key, data)
@@ -60,7 +60,7 @@ def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
 
 
 def split(key: jax.Array, n: int = 2) -> list[jax.Array]:
-    """Return the keys of `jax.random.split(key, n)`, bit for bit, by `fold_in` where JAX uses it (its default)."""
+    """Return the keys of `jax.random.split(key, n)`, bit for bit; by `fold_in` in JAX's default configuration."""
     by_fold_in = jax.config.jax_threefry_partitionable
     return [fold_in(key, i) for i in range(n)] if by_fold_in else list(jax.random.split(key, n))
 
@@ -95,9 +95,9 @@ def _halves_of_many(size: int, in_batched: list[bool], data: jax.Array) -> tuple
 
 @trials_last
 def _block_to_draw(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute one block, each word behind its own barrier, so that a word that is not used is not computed.
+    """Compute one block, with a separate barrier after each word, so that an unused word is not computed.
 
-    Without barriers XLA:CPU computes the block again in every kernel that reads it, and these kernels spill registers.
+    Without barriers XLA:CPU recomputes the block in every kernel that reads it, and these kernels spill registers.
     """
     first, second = threefry(k0, k1, counter, DRAW_ROUNDS)
     return barrier(first), barrier(second)
@@ -105,12 +105,12 @@ def _block_to_draw(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[ja
 
 @trials_last
 def _block_of_key(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute one block as a key; one kernel makes both words as an array `[2]`, the layout of a key."""
+    """Compute one block as a key, in a kernel that writes both words to an array `[2]`, the layout of a key."""
     both = barrier(jnp.stack(threefry(k0, k1, counter), axis=-1))
     return barrier((both[..., 0], both[..., 1]))
 
 
 @trials_last
 def _blocks(k0: jax.Array, k1: jax.Array, counters: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute the blocks `[n]` of one key, behind a barrier, as two arrays: a single array would not be vector code."""
+    """Compute n blocks of one key as two arrays `[n]` of words; for a single array XLA:CPU would not vectorise."""
     return barrier(threefry(k0[None], k1[None], counters.astype(jnp.uint32), DRAW_ROUNDS))

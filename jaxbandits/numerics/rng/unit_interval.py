@@ -1,4 +1,4 @@
-"""Uniform numbers on (0, 1), neither end included, and coins.
+"""Uniform variates on the open interval (0, 1), and Bernoulli variates.
 
 |                          | bits    | P(u < p) is p within              | least value |
 |--------------------------|---------|-----------------------------------|-------------|
@@ -7,9 +7,9 @@
 | `tail_and_angle`: tail   | 40      | 2^-24 p (float32), and 2^-41      | 2^-41       |
 | `tail_and_angle`: angle  | 24      | 2^-25                             | 2^-25       |
 
-Numbers are odd multiples of their least value, rounded to the float type. Only the angle in float32 can round to 1.
-Words are shifted to 31 bits before they become floats: AVX2 has no instruction that converts unsigned numbers of 32
-bits.
+All numbers are odd multiples of the least value in the table, rounded to the float type. Only the angle in float32 can
+round to 1. Words are shifted to 31 bits before they are converted to floats, because AVX2 has no instruction that
+converts unsigned numbers of 32 bits.
 """
 
 import functools
@@ -26,12 +26,12 @@ from jaxbandits.tracing.batching import trials_last
 
 
 def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
-    """Draw a uniform number from (0, 1), as fine near 0 as its float type, from one block."""
+    """Draw a uniform variate from (0, 1) with full relative precision near 0, from one block."""
     return uniform_of_words(*random_words(key, counter))
 
 
 def uniform_of_words(high: jax.Array, low: jax.Array) -> jax.Array:
-    """Return the number on (0, 1) of two random words; the complements of the words give 1 minus this number."""
+    """Convert two random words to a number in (0, 1); the complements of the words give 1 minus this number."""
     return _below_one((_to_signed(high) + (_to_signed(low) + 0.5) * 2.0**-31) * 2.0**-31)
 
 
@@ -41,20 +41,20 @@ def bernoulli(key: jax.Array, p: ArrayLike, counter: int = 0) -> jax.Array:
 
 
 def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
-    """Draw uniform numbers `[count]` from (0, 1), two per block, from the block `counter` on.
+    """Draw uniform variates `[count]` from (0, 1), two per block, starting with the block `counter`.
 
-    They suit probabilities of 1e-5 and more; `uniform` resolves smaller ones.
+    They are accurate enough for events of probability 1e-5 or more; use `uniform` for rarer events.
     """
     return uniforms_of_words(word_array(key, count, counter))
 
 
 def uniforms_of_words(words: jax.Array) -> jax.Array:
-    """Return a number on (0, 1) for each random word."""
+    """Convert each random word to a number in (0, 1)."""
     return _below_one((_to_signed(words) + 0.5) * 2.0**-31)
 
 
 def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
-    """Draw two independent uniforms: one on (0, 1) of 40 bits with a fine grid near zero, one on (0, 1] of 24 bits."""
+    """Draw two independent uniform variates: one on (0, 1) of 40 bits, accurate near 0, one on (0, 1] of 24 bits."""
     high, low = random_words(key, counter)
     real = jnp.result_type(float)
     last_bits = (low & 0xFF).astype(real) + 0.5
@@ -64,7 +64,7 @@ def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Arr
 
 
 def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: float) -> jax.Array:
-    """Draw an array of uniform numbers between `low` and `high`, two per block."""
+    """Draw an array of uniform variates between `low` and `high`, two per block."""
     return _scale(shape, low, high)(word_array(key, math.prod(shape)))
 
 
@@ -72,7 +72,7 @@ def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: fl
 def _scale(shape: tuple[int, ...], low: float, high: float) -> Callable[[jax.Array], jax.Array]:
     @trials_last
     def scale(words: jax.Array) -> jax.Array:
-        # Without the barrier, the reshape would be fused with it and computed entry by entry.
+        # Without the barrier, XLA would fuse the reshape and compute it entry by entry.
         return barrier(low + (high - low) * uniforms_of_words(words)).reshape(*shape, *words.shape[1:])
 
     return scale

@@ -313,7 +313,7 @@ WRONG_DATA = [
         r"index has 2 different actions \(0, 3\), but n_arms is 3: give all",
     ),
     (lambda: LoggedReplay.from_log([0.5], [1.0], n_arms=3), "index must hold names or whole numbers, got 0.5"),
-    (lambda: LoggedReplay.from_log([0], [1.0, 1.0], n_arms=3), r"one entry an event: reward has 2, action \(1,\)"),
+    (lambda: LoggedReplay.from_log([0], [1.0, 1.0], n_arms=3), r"one entry per event: reward has 2, action \(1,\)"),
     (lambda: LoggedReplay.from_log([0], [1.0], n_arms=1, order="iid"), "unknown order of LoggedReplay 'iid'"),
     (lambda: RecordedTrace.from_arrays(np.ones((3, 2)), np.ones(2)), "arms, index and reward of 2 rounds"),
     (lambda: RecordedTrace.from_arrays(np.ones((3, 2)), [1.0], [3]), r"whole numbers in \[0, 3\)"),

@@ -132,7 +132,7 @@ def test_what_is_no_frame_is_one_line():
         (pd.DataFrame([["a", 1, 2]], columns=["ad", "paid", "paid"]), "column 'paid' occurs twice"),
         (pd.DataFrame(COLUMNS)[:0], "the frame has no rows"),
         (pl.DataFrame(COLUMNS)[:0], "the frame has no rows"),
-        ({"ad": ["a"], "paid": [1.0, 2.0]}, "one entry an event"),
+        ({"ad": ["a"], "paid": [1.0, 2.0]}, "one entry per event"),
     ):
         with pytest.raises(InputError, match=message):
             Log.from_frame(frame, action="ad", reward="paid")

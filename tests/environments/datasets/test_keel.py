@@ -81,7 +81,7 @@ def test_files_are_found_where_they_are(tmp_path, monkeypatch):
     assert find("magic", tmp_path) == tmp_path / "magic.dat" and find("letter", tmp_path) is None
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert find("magic") is None
-    with pytest.raises(InputError, match=r"is not a directory: name the one that holds magic\.dat"):
+    with pytest.raises(InputError, match=r"is not a directory: name the directory that holds magic\.dat"):
         find("magic", tmp_path / "nowhere")
     with pytest.raises(InputError, match="did you mean 'letter'"):
         find("leter", tmp_path)
