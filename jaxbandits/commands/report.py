@@ -97,7 +97,11 @@ def _write_pages(parts: "Sequence[Chapter]", directory: Path, experiments: Mappi
     folder.mkdir(parents=True, exist_ok=True)
     played = {run.experiment for part in parts for run in part.runs}
     families = {run.family for part in parts for run in part.runs}
-    not_run = [name for name in experiments if name not in played and name.partition("/")[0] in families]
+    not_run = [
+        name
+        for name, experiment in experiments.items()
+        if experiment.claims and name not in played and name.partition("/")[0] in families
+    ]
     texts = {directory / "ledger.md": pages.overview(parts, "papers/{}.md".format, not_run)}
     for part in parts:
         texts[folder / f"{slug(part.paper.family)}.md"] = pages.paper(
