@@ -69,7 +69,7 @@ class FollowedQuadratic(NamedTuple):
 
 
 def followed_quadratic(played: Any) -> FollowedQuadratic:
-    """Return F_t of the round, which includes the gradient of the round.
+    """Return the quadratic F_t on which the learner took its Frank-Wolfe step, with the gradient of this round in it.
 
     Raises:
       InputError: during tracing, for a learner that takes no Frank-Wolfe step on a quadratic.

@@ -55,5 +55,5 @@ class EpsGreedy(IndexPolicy):
         return decide(obs, jnp.where(explores, drawn, greedy))
 
     def exploration(self, t: jax.Array) -> jax.Array:
-        """Return the exploration probability eps `[]` of round t (from 0)."""
+        """Return the exploration probability eps `[]` of round t >= 0."""
         return jnp.minimum(1.0, self.rate * self.n_arms / (self.gap * self.gap * (t + 1)))

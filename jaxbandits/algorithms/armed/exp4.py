@@ -79,7 +79,7 @@ class Exp4:
         return draw_arm(key, obs, self.weights(t, state, obs))
 
     def weights(self, t: jax.Array, state: LossState, obs: AdviceObs) -> jax.Array:
-        """Return the probabilities `[K]` of the arms in round t (from 0)."""
+        """Return the probabilities `[K]` of the arms in round t >= 0."""
         rate = self.learning_rate
         if rate is None:
             rate = jnp.sqrt(math.log(self.n_experts) / (self.n_arms * (t + 1)))

@@ -74,7 +74,7 @@ class IndexPolicy(abc.ABC):
 
     @abc.abstractmethod
     def index(self, key: jax.Array, t: jax.Array, state: State) -> jax.Array:
-        """Return the index of every arm `[K]` in round t (from 0); it must be finite even for arms without plays."""
+        """Return the index of every arm `[K]` in round t >= 0; it must be finite even for arms without plays."""
 
     def init(self, key: jax.Array) -> State:
         del key  # deterministic

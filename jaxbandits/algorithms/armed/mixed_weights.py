@@ -48,7 +48,7 @@ class MixedWeights(abc.ABC):
         return 0.0
 
     def is_restart(self, t: jax.Array) -> Any:
-        """Return whether the weights are reset to equal values in round t (from 0)."""
+        """Return whether the weights are reset to equal values in round t >= 0."""
         return t < 0
 
     def init(self, key: jax.Array) -> WeightState:
@@ -56,7 +56,7 @@ class MixedWeights(abc.ABC):
         return WeightState(jnp.full(self.n_arms, 1.0 / self.n_arms))
 
     def probabilities(self, t: jax.Array, state: WeightState) -> jax.Array:
-        """Return the probabilities p `[K]` of round t (from 0), for a round in which all arms are available."""
+        """Return the probabilities p `[K]` of round t >= 0, for a round in which all arms are available."""
         uniform = 1.0 / self.n_arms
         weights = jnp.where(self.is_restart(t), uniform, state.weights)
         return (1.0 - self.mixture) * weights + self.mixture * uniform

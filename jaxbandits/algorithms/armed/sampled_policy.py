@@ -39,7 +39,7 @@ class SampledPolicy(abc.ABC):
 
     @abc.abstractmethod
     def weights(self, t: jax.Array, losses: jax.Array) -> jax.Array:
-        """Return the probabilities `[K]` of round t (from 0) for losses `[K]`; a loss of inf excludes an arm."""
+        """Return the probabilities `[K]` of round t >= 0 for losses `[K]`; a loss of inf excludes an arm."""
 
     def bias(self, t: jax.Array) -> ArrayLike:
         """Return gamma_t, which is added to the probability p_i in the loss estimates."""

@@ -20,7 +20,7 @@ def length(horizon: int, power: float, scale: float = 1.0) -> int:
 
 
 def ends(t: jax.Array, block: int) -> jax.Array:
-    """Return whether round t (from 0) is the last round of a block of `block` rounds."""
+    """Return whether round t >= 0 is the last round of a block of `block` rounds."""
     return (t + 1) % block == 0
 
 

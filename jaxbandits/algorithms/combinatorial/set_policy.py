@@ -33,7 +33,7 @@ class SetPolicy(abc.ABC):
 
     @abc.abstractmethod
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
-        """Return the index of every item `[L]` in round t (from 0); it must be finite even for unobserved items."""
+        """Return the index of every item `[L]` in round t >= 0; it must be finite even for unobserved items."""
 
     @abc.abstractmethod
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:

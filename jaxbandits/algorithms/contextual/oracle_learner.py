@@ -43,7 +43,7 @@ class OracleLearner(abc.ABC):
 
     @abc.abstractmethod
     def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:
-        """Return the probabilities `[K]` of round t (from 0), 0 where the mask `[K]` is False.
+        """Return the probability `[K]` with which each arm is played in round t >= 0; that of masked arms is 0.
 
         Args:
           key: key of the oracle.

@@ -119,7 +119,7 @@ class RoundFactors(NamedTuple):
 
 
 def constant_steps(t: jax.Array) -> RoundFactors:
-    """Return the factors for constant steps and unweighted averages in round t (from 0)."""
+    """Return the factors for constant steps and unweighted averages in round t >= 0."""
     return RoundFactors(step=1.0, average=1.0 / (t + 1))
 
 

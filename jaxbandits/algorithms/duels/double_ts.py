@@ -82,7 +82,7 @@ class DoubleTS(DuelPolicy):
         return jnp.where(jnp.arange(self.n_arms) == first, 0.5, drawn)
 
     def first(self, t: jax.Array, duels: DuelCounts, theta: jax.Array, available: jax.Array) -> jax.Array:
-        """Return the first arm of round t (from 0), given a sample theta `[K, K]`."""
+        """Return the first arm of round t >= 0, given a sample theta `[K, K]`."""
         pairs = available & ~self.diagonal()
         plausible = upper_bounds(self.alpha, t, duels.wins, duels.count) >= 0.5
         scores = jnp.where(available, jnp.sum(pairs & plausible, axis=1, dtype=jnp.int32), -1)
@@ -99,7 +99,7 @@ class DoubleTS(DuelPolicy):
     def second(
         self, t: jax.Array, duels: DuelCounts, first: jax.Array, theta: jax.Array, available: jax.Array
     ) -> jax.Array:
-        """Return the second arm of round t (from 0), given a sample theta' `[K]` against the first arm."""
+        """Return the second arm of round t >= 0, given a sample theta' `[K]` against the first arm."""
         mine = duels.of(first)
         upper = upper_bounds(self.alpha, t, mine.wins, mine.count)  # 1 - L_{i first}
         possible = (upper >= 0.5) | (jnp.arange(self.n_arms) == first)

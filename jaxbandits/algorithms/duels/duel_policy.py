@@ -66,7 +66,7 @@ class DuelPolicy(abc.ABC):
 
     @abc.abstractmethod
     def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> PairDecision:
-        """Return the pair of available arms to compare in round t (from 0)."""
+        """Return the pair of available arms to compare in round t >= 0."""
 
     @abc.abstractmethod
     def update(

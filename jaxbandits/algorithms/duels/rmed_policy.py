@@ -43,7 +43,7 @@ class RMEDPolicy(DuelPolicy):
     def opponent(
         self, t: jax.Array, state: RMEDState, arm: jax.Array, best: jax.Array, available: jax.Array
     ) -> jax.Array:
-        """Return the second arm of round t (from 0), given the first arm and the most plausible winner i*."""
+        """Return the second arm of round t >= 0, given the first arm and the most plausible winner i*."""
 
     def fixed_rivals(self, duels: DuelCounts) -> jax.Array:
         """Return the opponents `[K]` that are fixed after the first duels; a subclass that uses them overrides this."""

@@ -63,11 +63,11 @@ class RUCB(DuelPolicy):
         return RUCBState(DuelCounts.none(self.n_arms), jnp.int32(-1))
 
     def index(self, t: jax.Array, duels: DuelCounts) -> jax.Array:
-        """Return the upper bounds U `[K, K]` of round t (from 0); 2 for pairs without a duel."""
+        """Return the upper bounds U `[K, K]` of round t >= 0; 2 for pairs without a duel."""
         return jnp.where(self.diagonal(), 0.5, upper_bounds(self.alpha, t, duels.wins, duels.count))
 
     def candidates(self, t: jax.Array, state: RUCBState, available: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return the mask C `[K]` and the arm of B (-1 if B is empty) in round t (from 0)."""
+        """Return the mask C `[K]` and the arm of B (-1 if B is empty) in round t >= 0."""
         upper = self.index(t, state.duels)
         champions = available & jnp.all((upper >= 0.5) | ~available, axis=1)
         stays = jnp.any(champions & (jnp.arange(self.n_arms) == state.best))
@@ -99,6 +99,6 @@ class RUCB(DuelPolicy):
 
 
 def upper_bounds(alpha: Any, t: jax.Array, wins: jax.Array, count: jax.Array) -> jax.Array:
-    """Return the bounds U of round t (from 0) from wins and duels of the same shape; 2 for pairs without a duel."""
+    """Return the bounds U of round t >= 0 from wins and duels of the same shape; 2 for pairs without a duel."""
     played = jnp.maximum(count, 1.0)
     return jnp.where(count > 0.0, wins / played + jnp.sqrt(alpha * log_rounds(t + 1) / played), 2.0)

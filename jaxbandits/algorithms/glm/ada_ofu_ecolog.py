@@ -169,7 +169,7 @@ class AdaOFUECOLog(EllipsoidLearner):
         return AdaOFUECOLogState(theta=theta, gram=gram, inverse=inverse, gap=gap, warmup=warmup)
 
     def radius(self, t: jax.Array, state: AdaOFUECOLogState) -> jax.Array:
-        """Return the confidence radius sigma_{t+1} `[]` before round t (from 0), times `beta_scale`."""
+        """Return the confidence radius sigma_{t+1} `[]` before round t >= 0, times `beta_scale`."""
         del t  # the radius depends on the observed losses only
         spread = (2.0 + self._diameter) * (state.gap - jnp.log(self.delta))
         return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * self.lam * self.norm_bound**2 + spread, 0.0))

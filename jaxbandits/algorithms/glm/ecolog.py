@@ -155,7 +155,7 @@ class ECOLog(EllipsoidLearner):
         return ECOLogState(theta=theta, inverse=inverse, gap=state.gap + gap)
 
     def radius(self, t: jax.Array, state: ECOLogState) -> jax.Array:
-        """Return the confidence radius radius_{t+1} `[]` in the W norm before round t (from 0), times `beta_scale`."""
+        """Return the confidence radius radius_{t+1} `[]` in the W norm before round t >= 0, times `beta_scale`."""
         ridge, d = self.lam, self._diameter
         n, prior = t + 1.0, 4.0 * ridge * self.norm_bound**2
         nu = 0.5 + 2.0 * jnp.log(2.0 * jnp.sqrt(1.0 + n / (4.0 * ridge)) / self.delta)

@@ -174,7 +174,7 @@ class GLBOMD(EllipsoidLearner):
         return GLBOMDState(theta=theta, inverse=inverse, radius_sq=radius_sq, growth=None, hessian=hessian)
 
     def radius(self, t: jax.Array, state: GLBOMDState) -> jax.Array:
-        """Return the confidence radius beta_{t+1} `[]` in the H norm before round t (from 0), times `beta_scale`."""
+        """Return the confidence radius beta_{t+1} `[]` in the H norm before round t >= 0, times `beta_scale`."""
         if self.radius_rule == "data":
             return self.beta_scale * jnp.sqrt(jnp.maximum(state.radius_sq, 0.0))
         log_term = elementary.log(2.0 + state.growth * (t + 1))

@@ -34,8 +34,9 @@ class GLMTS:
       estimator.
 
     Deviations:
-      * [ours] The estimate and its Hessian are updated in one pass, while the paper computes a Laplace approximation
-        from all data in every round. The field `ridge` of the estimator is the precision of the prior.
+      * [ours] Each round updates the estimate and the Hessian of the loss from its own observation, whereas GLM-TSL
+        (Kveton et al.) computes a Laplace approximation from all data in every round. The field `ridge` of the
+        estimator is the precision of the prior.
       * [ours] Ties go to the first arm.
 
     References:

@@ -137,7 +137,7 @@ class GLMUCB(ArmLearner):
         return GLMUCBState(theta=theta, gram=state.gram + jnp.outer(decision.x, decision.x), data=data)
 
     def radius(self, t: ArrayLike, state: GLMUCBState) -> jax.Array:
-        """Return the multiplier rho_{t+1} `[]` of the widths before round t (from 0), times `rho_scale`."""
+        """Return the multiplier rho_{t+1} `[]` of the widths before round t >= 0, times `rho_scale`."""
         ridge, dim = self._ridge(t), float(self.dim)
         least, largest = self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)
         least = least if self.curvature is None else self.curvature

@@ -51,7 +51,7 @@ class EllipsoidLearner(ArmLearner):
 
     @abc.abstractmethod
     def radius(self, t: jax.Array, state: State) -> jax.Array:
-        """Return the confidence radius `[]` before round t (from 0), times the multiplier of the learner."""
+        """Return the confidence radius `[]` before round t >= 0, times the multiplier of the learner."""
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs) -> ArmDecision:
         del key
@@ -87,7 +87,7 @@ class LevelSetLearner(ArmLearner):
 
     @abc.abstractmethod
     def radius(self, t: jax.Array, state: State) -> jax.Array:
-        """Return the square root `[]` of the level before round t (from 0), times the multiplier of the learner."""
+        """Return the square root `[]` of the level before round t >= 0, times the multiplier of the learner."""
 
     @property
     @abc.abstractmethod

@@ -126,7 +126,7 @@ class OFUGLB(LevelSetLearner):
         return OFUGLBState(theta=theta, data=data, steepness=steepness, guess=guess)
 
     def radius(self, t: jax.Array, state: OFUGLBState) -> jax.Array:
-        """Return beta_{t+1} `[]`, the square root of the level before round t (from 0), times `beta_scale`."""
+        """Return beta_{t+1} `[]`, the square root of the level before round t >= 0, times `beta_scale`."""
         steepness = state.steepness
         if steepness is None:
             steepness = links.lipschitz(self.link, t, self.norm_bound, self.dim, self.delta)

@@ -100,7 +100,7 @@ class OFULMLogB(ArmLearner):
         return OFULMLogBState(theta=theta, inverse=inverse_factors.add(state.inverse, curvature, image))
 
     def radius(self, t: jax.Array, state: OFULMLogBState) -> jax.Array:
-        """Return the radius b_{t+1} `[]` before round t (from 0), times `beta_scale`."""
+        """Return the radius b_{t+1} `[]` before round t >= 0, times `beta_scale`."""
         del state
         growth = jnp.sqrt(float(self.dim)) * (jnp.log(t + 2.0) - jnp.log(self.delta))
         return self.beta_scale * (2.0 * jnp.sqrt(self._ridge) * self.norm_bound + growth)

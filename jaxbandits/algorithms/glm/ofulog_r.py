@@ -102,7 +102,7 @@ class OFULogR(LevelSetLearner):
         return OFULogRState(theta=theta, data=data, guess=None if self.n_arms is None else decision.maximisers)
 
     def radius(self, t: ArrayLike, state: OFULogRState) -> jax.Array:
-        """Return the square root `[]` of the level before round t (from 0), times `gamma_scale`."""
+        """Return the square root `[]` of the level before round t >= 0, times `gamma_scale`."""
         del state  # the level depends on t only
         ridge, dim = self._ridge(t), float(self.dim)
         root = jnp.sqrt(ridge)

@@ -259,7 +259,7 @@ class HeavyOFUL:
     def _weigh(
         self, t: ArrayLike, state: HeavyOFULState, width: jax.Array, moment: ArrayLike
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Return sigma, w and tau for the sample of round t (from 0)."""
+        """Return sigma, w and tau for the sample of round t >= 0."""
         spread = jnp.maximum(state.inflation * width, state.root_inflation * jnp.sqrt(width))
         scale = jnp.maximum(jnp.maximum(moment, self._sigma_min), spread)
         w = width / scale

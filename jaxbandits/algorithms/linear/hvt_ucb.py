@@ -45,9 +45,9 @@ class HvtUCB(HvtConstants):
       * [ours] Ties go to the first arm.
 
     Numerics:
-      In float32 the estimate is accurate for rewards of any size
-      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), and the bonus is accurate over 10^6
-      rounds (float32/test_linear.py::test_a_million_rounds_of_one_arm).
+      In float32 the estimate stays within 1e-4 of that in float64 over 18,000 rounds with rewards of 1e4 and more
+      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run). After 10^6 plays of one arm its width
+      is exact to a relative error of 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass

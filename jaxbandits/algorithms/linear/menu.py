@@ -55,9 +55,9 @@ class MENU:
     Guarantee:
       If $E[noise | past] = 0$, $E |noise|^{1+eps} <= nu^{1+eps}$, the arms are bounded, $||theta*|| <= S$ and the arm
       set is fixed, then with the preset `theory` the regret is $O~(d T^{1/(1+eps)})$ with high probability, at a cost
-      per round of $O(log T)$ (as quoted by Wang et al. 2025, Table 1: "fixed arm set and repeated pulling"). This
-      matches the lower bound $Omega(d T^{1/(1+eps)})$ of the same authors up to logarithms. Under changing arm sets the
-      pulls of an epoch mix several arms, and there is no guarantee.
+      per round of $O(log T)$ (as quoted by Wang et al. 2025, Table 1: "fixed arm set and repeated pulling"). The
+      regret matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. Under changing arm
+      sets the pulls of an epoch mix several arms, and there is no guarantee.
 
     Deviations:
       * [ours] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and its reward is

@@ -48,7 +48,7 @@ class TOFU:
     Guarantee:
       If $E[|reward|^{1+eps} | past] <= b$, the arms are bounded and $||theta*|| <= S$, then with the preset `theory`
       the regret is $O~(d T^{1/(1+eps)})$ with high probability, at a cost of $O(t)$ in round t (as quoted by Wang et
-      al. 2025, Table 1). This matches the lower bound $Omega(d T^{1/(1+eps)})$ of the same authors up to logarithms.
+      al. 2025, Table 1). It matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms.
       The guarantee holds for any sequence of arm sets.
 
     Deviations:

@@ -27,13 +27,13 @@ class GradientLearner(abc.ABC):
         return cls(dim=2)
 
     def point(self, t: jax.Array, state: State) -> Point:
-        """Return the play `[d]` of round t (from 0)."""
+        """Return the play `[d]` of round t >= 0."""
         del t
         return state.x
 
     @abc.abstractmethod
     def advance(self, t: jax.Array, state: State, x: Point, grad: Point) -> Any:
-        """Return the state after round t (from 0).
+        """Return the state after round t >= 0.
 
         Args:
           t: `[]` int32.

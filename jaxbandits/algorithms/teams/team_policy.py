@@ -158,7 +158,7 @@ def decide(obs: ArmObs, n_arms: int, arms: jax.Array) -> TeamDecision:
 
 
 def index_of(policy: IndexPolicy, t: jax.Array, pulls: Pulls) -> jax.Array:
-    """Return the indices `[K]` of a deterministic policy in round t (from 0)."""
+    """Return the indices `[K]` of a deterministic policy in round t >= 0."""
     no_key: Any = None
     return policy.index(no_key, t, pulls)
 

@@ -207,7 +207,7 @@ class KLUCBOfThesis(IndexPolicy):
     factor: ArrayLike = param(3.0, "[0, inf)", "factor of log t")
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
-        """Return the index of every arm `[K]` in round t (from 0)."""
+        """Return the index of every arm `[K]` in round t >= 0."""
         del key
         return bernoulli.upper(jnp.clip(state.mean, 0.0, 1.0), self.factor * log_rounds(t) / state.positive_count)
 
