@@ -12,12 +12,15 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import core, lax
 
 from jaxbandits.tracing import target
+from jaxbandits.tracing.flat import flatten
 from jaxbandits.tracing.jax_compat import open_jaxpr
 
 T = TypeVar("T")
+
+_JIT = {"jit": "jaxpr", "pjit": "jaxpr"}  # primitive of `jax.jit` in this and in earlier versions of JAX
 
 
 def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T:
@@ -33,8 +36,11 @@ def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_va
 
 
 def _reads_flags_only(cond_fun: Callable[[T], Any], init_val: T) -> bool:
-    """Return True if a predicate depends only on scalar bools, so that it may have no kernel."""
-    jaxpr, _ = open_jaxpr(jax.make_jaxpr(cond_fun)(init_val))
-    used = {id(x) for eqn in jaxpr.eqns for x in eqn.invars} | {id(x) for x in jaxpr.outvars}
-    read = [x.aval for x in (*jaxpr.invars, *jaxpr.constvars) if id(x) in used]
-    return all(x.dtype == bool and x.size == 1 for x in read)
+    """Return True if a predicate depends only on scalar bools and constants, so that it may have no kernel."""
+    jaxpr, consts = open_jaxpr(jax.make_jaxpr(cond_fun)(init_val))
+    flat = flatten(jaxpr, consts, lambda eqn: eqn.params.get(_JIT.get(eqn.primitive.name, "")))
+    read = {*flat.outputs, *(name for step in flat.steps for name in step.inputs)}
+    given = dict(zip(flat.inputs, jax.tree.leaves(init_val), strict=True))
+    given |= {name: x for name, x in flat.constants.items() if isinstance(x, core.Tracer)}
+    used = [x for name, x in given.items() if name in read]
+    return all(jnp.issubdtype(jnp.result_type(x), jnp.bool_) and jnp.size(x) == 1 for x in used)

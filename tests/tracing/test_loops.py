@@ -18,6 +18,8 @@ FLAGS = {  # predicates of a carry (flag, steps left, number) that XLA may reduc
     "and": lambda carry: carry[0] & True,
     "converted": lambda carry: carry[0].astype(jnp.int32) > 0,
     "reshaped": lambda carry: carry[0].reshape(1)[0],
+    "a number that is not used": lambda carry: (carry[2] + 1.0, carry[0])[1],
+    "a number that a call does not use": lambda carry: jax.jit(lambda number, flag: flag)(carry[2], carry[0]),
 }
 
 
@@ -53,6 +55,17 @@ def test_other_predicates_stay_as_they_are():
     with target.trace_for(GRAPH):
         on_gpu = str(jax.make_jaxpr(lambda x: count(x))(1.0))
     assert on_gpu == str(jax.make_jaxpr(lambda x: count(x))(1.0))
+
+
+def test_a_number_from_outside_is_computed_with():
+    """It differs between calls of the program, so that a kernel compares it."""
+
+    def count(limit):
+        return loops.while_loop(lambda flag: flag & (limit > 3), lambda flag: ~flag, jnp.bool(True))
+
+    with target.trace_for(GRAPH):
+        assert str(jax.make_jaxpr(lambda n: count(n))(5)) == str(jax.make_jaxpr(lambda n: count(n))(5))
+        assert predicates_that_are_flags(jax.make_jaxpr(lambda n: count(n))(5)) == 0
 
 
 def test_a_flag_of_all_trials_in_a_batch():
