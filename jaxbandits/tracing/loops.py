@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax import core, lax
+from jax import lax
 
 from jaxbandits.tracing import target
 from jaxbandits.tracing.flat import flatten
@@ -36,11 +36,9 @@ def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_va
 
 
 def _reads_flags_only(cond_fun: Callable[[T], Any], init_val: T) -> bool:
-    """Return True if a predicate depends only on scalar bools and constants, so that it may have no kernel."""
+    """Return True if a predicate reads nothing but scalar bools from the carry, so that it may have no kernel."""
     jaxpr, consts = open_jaxpr(jax.make_jaxpr(cond_fun)(init_val))
     flat = flatten(jaxpr, consts, lambda eqn: eqn.params.get(_JIT.get(eqn.primitive.name, "")))
     read = {*flat.outputs, *(name for step in flat.steps for name in step.inputs)}
-    given = dict(zip(flat.inputs, jax.tree.leaves(init_val), strict=True))
-    given |= {name: x for name, x in flat.constants.items() if isinstance(x, core.Tracer)}
-    used = [x for name, x in given.items() if name in read]
+    used = [x for name, x in zip(flat.inputs, jax.tree.leaves(init_val), strict=True) if name in read]
     return all(jnp.issubdtype(jnp.result_type(x), jnp.bool_) and jnp.size(x) == 1 for x in used)

@@ -57,14 +57,12 @@ def test_other_predicates_stay_as_they_are():
     assert on_gpu == str(jax.make_jaxpr(lambda x: count(x))(1.0))
 
 
-def test_a_number_from_outside_is_computed_with():
-    """It differs between calls of the program, so that a kernel compares it."""
+def test_a_predicate_that_also_reads_a_number_from_outside():
 
     def count(limit):
         return loops.while_loop(lambda flag: flag & (limit > 3), lambda flag: ~flag, jnp.bool(True))
 
     with target.trace_for(GRAPH):
-        assert str(jax.make_jaxpr(lambda n: count(n))(5)) == str(jax.make_jaxpr(lambda n: count(n))(5))
         assert predicates_that_are_flags(jax.make_jaxpr(lambda n: count(n))(5)) == 0
 
 
