@@ -115,8 +115,8 @@ def test_equal_differences_decide_nothing(rng):
 @pytest.mark.parametrize("ties", [0.0, 0.4])
 @pytest.mark.parametrize("n", [1, 5, 16, 50])
 def test_shares_are_covered_exactly(n, ties):
-    """Clopper and Pearson, "coverage `1 - alpha` or more": the exact sum over all outcomes, with ties and without."""
-    assert "coverage `1 - alpha` or more" in (pairs.share.__doc__ or "")
+    """Clopper and Pearson, "coverage is at least `1 - alpha`": the exact sum over all outcomes, with ties and without."""
+    assert "coverage is at least `1 - alpha`" in (pairs.share.__doc__ or "")
     for truth in (0.0, 0.01, 0.3, 0.5, 0.97):
         win, tie = truth * (1.0 - ties), ties
         covered = 0.0

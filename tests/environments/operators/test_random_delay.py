@@ -197,7 +197,7 @@ def test_what_is_not_supported_is_refused_in_one_line():
         (lambda: simulate(UCB1(n_arms=3), operators.with_random_delay(
             ARMS, operators.TableDelay(probabilities=[0.0, 0.0]), 3), 5, 2), "positive sum"),
         (lambda: simulate(CRMM.practical(dim=2, horizon=9, noise_scale=1.0), operators.with_random_delay(
-            HeavyTailed(dim=2, n_arms=5), law, 3), 9, 2), "CRMM needs the feedback .* up to 3 late"),
+            HeavyTailed(dim=2, n_arms=5), law, 3), 9, 2), "CRMM needs the feedback .* a delay of up to 3"),
         (lambda: simulate(MCTopM.theory(n_arms=3, n_players=2), operators.with_random_delay(
             SharedArms(n_arms=3, n_players=2), law, 3), 9, 2), "MCTopM needs the feedback"),
         (lambda: play(Host(), late, 5, 2, progress=False), "learners in Python cannot have"),
