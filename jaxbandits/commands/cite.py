@@ -21,6 +21,7 @@ def _cite(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.base.version import __version__
     from jaxbandits.commands.bibtex import of_source, references
+    from jaxbandits.contextual import models
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.reproduction import EXPERIMENTS
 
@@ -33,9 +34,10 @@ def _cite(arguments: argparse.Namespace) -> int:
             papers += references(_references(entries[name].cls))
         if name in EXPERIMENTS:
             print(_comment(f"{name}: {EXPERIMENTS[name].title} ({EXPERIMENTS[name].source})"))
-    if not papers:  # an experiment or an environment of a paper, whose source abbreviates a reference of an algorithm
-        sources = [entries[name].source if name in entries else EXPERIMENTS[name].source for name in names]
-        known = [paper for entry in ALGORITHMS.values() for paper in references(_references(entry.cls))]
+    if not papers:  # the source of an experiment or environment abbreviates a reference of an algorithm or model
+        sources = [of[name].source for name in names for of in (entries, EXPERIMENTS) if name in of]
+        classes = [*(entry.cls for entry in ALGORITHMS.values()), *(getattr(models, name) for name in models.__all__)]
+        known = [paper for cls in classes for paper in references(_references(cls))]
         papers = [paper for source in sources for paper in of_source(source, known)]
     found = {paper.key: paper for paper in papers}
     print(*("\n" + paper.entry() for paper in found.values()), sep="\n")

@@ -77,6 +77,7 @@ def test_a_round_can_be_traced(name):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:ThompsonGaussian assumes a noise scale")
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_a_run_is_sound(name, kind):
     learner = ALGORITHMS[name].example
