@@ -115,7 +115,7 @@ def test_equal_differences_decide_nothing(rng):
 @pytest.mark.parametrize("ties", [0.0, 0.4])
 @pytest.mark.parametrize("n", [1, 5, 16, 50])
 def test_shares_are_covered_exactly(n, ties):
-    """Clopper and Pearson, "coverage is at least `1 - alpha`": the exact sum over all outcomes, with ties and without."""
+    """Clopper and Pearson, "coverage is at least `1 - alpha`": the exact sum over all outcomes, also with ties."""
     assert "coverage is at least `1 - alpha`" in (pairs.share.__doc__ or "")
     for truth in (0.0, 0.01, 0.3, 0.5, 0.97):
         win, tie = truth * (1.0 - ties), ties
