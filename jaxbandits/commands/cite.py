@@ -21,8 +21,8 @@ def _cite(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.base.version import __version__
     from jaxbandits.commands.bibtex import of_source, references
-    from jaxbandits.contextual import models
     from jaxbandits.environments import ENVIRONMENTS
+    from jaxbandits.estimation import models
     from jaxbandits.reproduction import EXPERIMENTS
 
     entries = {**ALGORITHMS, **ENVIRONMENTS}
