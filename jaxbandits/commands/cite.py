@@ -20,9 +20,9 @@ def add(commands: "Subparsers") -> None:
 def _cite(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.base.version import __version__
+    from jaxbandits.catalogue import PARTS, Names
     from jaxbandits.commands.bibtex import of_source, references
     from jaxbandits.environments import ENVIRONMENTS
-    from jaxbandits.estimation import models
     from jaxbandits.reproduction import EXPERIMENTS
 
     entries = {**ALGORITHMS, **ENVIRONMENTS}
@@ -36,7 +36,8 @@ def _cite(arguments: argparse.Namespace) -> int:
             print(_comment(f"{name}: {EXPERIMENTS[name].title} ({EXPERIMENTS[name].source})"))
     if not papers:  # the source of an experiment or environment abbreviates a reference of an algorithm or model
         sources = [of[name].source for name in names for of in (entries, EXPERIMENTS) if name in of]
-        classes = [*(entry.cls for entry in ALGORITHMS.values()), *(getattr(models, name) for name in models.__all__)]
+        named, models = Names(), [name for name in PARTS if name.startswith("model/")]
+        classes = [named[name] for name in (*ALGORITHMS, *models)]
         known = [paper for cls in classes for paper in references(_references(cls))]
         papers = [paper for source in sources for paper in of_source(source, known)]
     found = {paper.key: paper for paper in papers}
