@@ -7,8 +7,7 @@ The window consists of the end of one block and the beginning of the next block.
     beginning   sum over the current block, which grows by addition
     ends        for every part of the last block, the sum over its later parts; computed when the block is full
     inner       for every round of one part of the last block, the sum over the later rounds of that block; computed
-    when
-                the current block enters the same part
+                when the current block enters the same part
 
 A round computes three summands on average; the memory holds tau rows and about 2 sqrt(tau) summands.
 """
@@ -108,8 +107,9 @@ def _part(size: int) -> int:
 def _put(sums: Any, i: jax.Array, total: Any) -> Any:
     """Write a sum at index i of a loop.
 
-    On an accelerator a kernel does it: of a plain write XLA makes a copy to an address that the loop computes, which
-    cannot be part of a CUDA graph, so that the host would start every step. The condition is always true.
+    XLA compiles a plain write to a copy whose address the loop computes. Such a copy cannot be part of a CUDA graph,
+    and the host would start every step of the loop. On an accelerator, a selection with a condition that is always true
+    makes the write a kernel.
     """
     if target.targets_accelerator():
         total = jax.tree.map(lambda x: jnp.where(i >= 0, x, 0), total)

@@ -27,8 +27,7 @@ def categorical(q: jax.Array, high: jax.Array, low: jax.Array) -> jax.Array:
     may differ much from q_i in relative terms, so that importance weights should use `max(q_i, RESOLUTION)`.
 
     The draw inverts the distribution function at a uniform variate u of 61 bits: the result is the first index for
-        which
-    the partial sum of q exceeds u sum(q).
+    which the partial sum of q exceeds u sum(q).
     """
     place = (high >> 2).astype(jnp.int32)
     fraction = ((low >> 1).astype(q.dtype) + 0.5) * 2.0**-31  # u = (place + fraction) 2^-30

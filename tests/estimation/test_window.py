@@ -8,6 +8,7 @@ import pytest
 from jaxbandits.algorithms.armed.sw_ucb import SWUCB
 from jaxbandits.algorithms.linear.sw_lin_ucb import SWLinUCB
 from jaxbandits.estimation import history, window
+from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, Reward
 
@@ -64,6 +65,18 @@ def test_the_sums_are_those_of_the_window(size, rng):
 def _same(found, wanted, close):
     assert (np.isnan(found) == np.isnan(wanted)).all()
     assert not (np.abs(found - wanted) > close).any(), (found, wanted)
+
+
+@pytest.mark.parametrize("size", [2, 13])
+def test_sums_on_an_accelerator(size, rng):
+    """The same operations as on a CPU, with a selection before each write."""
+    points, rewards, found = jnp.asarray(rng.normal(size=(ROUNDS, 2))), jnp.asarray(rng.normal(size=ROUNDS)), []
+    for platform in ("cpu", "gpu"):
+        with target.trace_for(target.Target(platform, open_loops=True)):
+            play = jax.jit(lambda *args: play_points.__wrapped__(*args))
+            found.append(play(SWLinUCB(dim=2, window=size), points, rewards))
+    for on_cpu, on_gpu in zip(*found, strict=True):
+        np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-12, atol=1e-12)
 
 
 def test_no_drift_in_float32_after_many_rounds():

@@ -53,8 +53,7 @@ class RandomOrder:
     """Linear losses drawn without replacement from a pool of `pool_size` vectors, pass after pass.
 
     The metrics are those of `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret`
-        and
-    `pseudo_regret`. $F_t$ depends on the losses that were drawn in earlier rounds, as in the random-order model.
+    and `pseudo_regret`. $F_t$ depends on the losses that were drawn in earlier rounds, as in the random-order model.
 
     Each round takes one step of a Fisher-Yates shuffle, which moves one of the remaining vectors to the front. A round
     therefore costs $O(1)$, and no permutation is drawn at the start of a pass. The order of a pass is uniformly random
