@@ -43,8 +43,8 @@ class QuadraticLosses:
     """Squared distance to noisy targets that follow `sequence`.
 
     The metrics are those of `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret`
-    and `pseudo_regret`. If no comparator u is given, it is the best fixed point of the ball in hindsight, for the losses
-    that were drawn or for their means; this is the projection of the mean target.
+    and `pseudo_regret`. If no comparator u is given, it is the best fixed point of the ball in hindsight, for the
+    losses that were drawn or for their means; this is the projection of the mean target.
 
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv 2510.04685, Section 2 (the quantities). The instances are ours.
