@@ -298,7 +298,7 @@ def _code_claims() -> Any:
     )  # fmt: skip
 
 
-BESSON_TABLES = Study("classics", BESSON, horizon=5000, seeds=256, presets=PRESETS, record_points=20).experiment(
+BESSON_TABLES = Study("classics", BESSON, horizon=5000, seeds=1000, presets=PRESETS, record_points=20).experiment(
     "besson-tables",
     _PLACE,
     title="arms whose means change",

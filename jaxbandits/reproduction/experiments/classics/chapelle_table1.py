@@ -23,7 +23,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 CHAPELLE_TABLE1 = Study(
-    "classics", CHAPELLE, horizon=1_000_000, seeds=64, presets=PRESETS, record_points=20
+    "classics", CHAPELLE, horizon=1_000_000, seeds=256, presets=PRESETS, record_points=20
 ).experiment(
     "chapelle-table1",
     "Table 1",

@@ -141,7 +141,7 @@ def _in_comments(label: str) -> Any:
         )  # fmt: skip
 
 
-TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=128, presets=PRESETS, record_points=20).experiment(
+TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=1000, presets=PRESETS, record_points=20).experiment(
     "teams-k9",
     _PLACE,
     title="players who share nine arms",

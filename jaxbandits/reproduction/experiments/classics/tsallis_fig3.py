@@ -27,7 +27,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     }
 
 
-TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=100, presets=PRESETS).experiment(
+TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=512, presets=PRESETS).experiment(
     "tsallis-fig3",
     "Figure 3",
     title="adversarial and stochastic arms with gap 1/8",

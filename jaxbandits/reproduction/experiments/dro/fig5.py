@@ -2,7 +2,7 @@
 
 from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.dro.fig4 import FIELDS, claims_on_groups, figures, learners
-from jaxbandits.reproduction.experiments.dro.setting import STAND_IN, STUDY, adult_panels, adult_single_pass
+from jaxbandits.reproduction.experiments.dro.setting import SEEDS, STAND_IN, STUDY, adult_panels, adult_single_pass
 
 _ALONE = {"place": "Figure 5 alone (the text speaks of Figures 4 and 5 together)", "kind": "observation"}
 
@@ -15,6 +15,7 @@ FIG5 = STUDY.experiment(
     "11,519, 1,780, 1,720, 999 and 364 others, each visited once.",
     stand_ins={"adult": "Adult"},
     horizon=26_656,
+    seeds=4 * SEEDS,
     algorithms=lambda preset, horizon, panel: learners(
         preset, horizon, panel, {"SMD(m)": 3.0, "SMD_r": 3.0, "SMPA_m": 60.0}, smoothness=1.5
     ),
