@@ -214,6 +214,20 @@ def test_another_reading_is_a_run_of_its_own(tmp_path):
         SMALL.with_interpretation("fast")
 
 
+@pytest.mark.parametrize(
+    ("settings", "difference"),
+    [({"identity": "1.2"}, r'identity \("1.2", now none\)'), ({"compile": "fast"}, r'compile \("fast", now none\)')],
+)
+def test_a_request_without_a_setting_of_the_finished_run_names_it(tmp_path, settings, difference):
+    plain = dataclasses.replace(SMALL, figures=())
+    asked = {"seeds": 2, "horizon": 20, "preset": None, "without": (), "seed": 0, "data": None}
+    report = run(plain, seeds=2, progress=False)
+    with pytest.warns(UserWarning, match="skewed"):
+        files.write(report, tmp_path, finished.request(plain, **asked, **settings))
+    with pytest.raises(InputError, match=f"differs in {difference}: --out"):
+        finished.find(plain, finished.request(plain, **asked), tmp_path)
+
+
 def test_a_swept_learner_is_given_to_derive_as_it_is():
     swept = dataclasses.replace(
         SMALL, slow={}, algorithms=lambda preset, horizon, panel: {"swept": Grid(Shrink(), {"rate": (0.0, 0.5)})}

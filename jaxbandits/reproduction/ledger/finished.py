@@ -156,10 +156,10 @@ def _seeds(asked: JsonObject) -> tuple[int, int, int]:
 
 def _difference(before: JsonObject, asked: JsonObject) -> str:
     """Describe the fields that differ, with their values if these are short."""
-    names = [name for name in asked if before.get(name) != asked[name] and name != "spec"]
+    names = [name for name in asked | before if before.get(name) != asked.get(name) and name != "spec"]
     shown = []
     for name in names:
-        old, new = (json.dumps(value.get(name)) for value in (before, asked))
+        old, new = (json.dumps(value[name]) if name in value else "none" for value in (before, asked))
         name = _WORDS.get(name, name)
         shown.append(f"{name} ({old}, now {new})" if len(old) + len(new) < 40 else name)
     return ", ".join(shown)
