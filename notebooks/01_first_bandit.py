@@ -12,12 +12,14 @@
 # # Your first bandit
 #
 # A bandit algorithm repeatedly chooses one of several options, observes its reward, and has to balance exploration and
-# exploitation. This notebook compares three classical algorithms on five Bernoulli arms, over a thousand trials each.
+# exploitation. This notebook compares three classical algorithms on five Bernoulli arms, with a thousand trials for
+# each algorithm.
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -40,8 +42,9 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # %% [markdown]
 # ## Five Bernoulli arms
 #
-# Arm $k$ pays 1 with probability $\mu_k$, else 0. In every round the learner chooses one arm and observes its reward,
-# but not those of the other arms. The $\mu_k$ are unknown to the learner. Here the first arm is the best one.
+# Arm $k$ pays 1 with probability $\mu_k$, and otherwise 0. In every round the learner chooses one arm and observes the
+# reward of this arm, but not the rewards of the other arms. The $\mu_k$ are unknown to the learner. Here the first arm
+# is the best one.
 
 # %%
 from jaxbandits import armed, compare
@@ -70,9 +73,9 @@ result
 #
 # $$R_T = \sum_{t=1}^{T} \big( \max_k \mu_k - \mu_{A_t} \big),$$
 #
-# where $A_t$ is the arm of round $t$. It uses the means instead of the rewards, so that luck does not matter. The
-# regret of random play grows by the mean gap in every round, which is a straight line. The curve of a learner that
-# finds the best arm flattens.
+# where $A_t$ is the arm of round $t$. The definition uses the means instead of the rewards, so that luck does not
+# matter. The regret of random play grows in every round by the mean gap, on average, so that its curve is a straight
+# line. If a learner finds the best arm, its curve flattens.
 
 # %%
 mean_gap = 0.6 - coins.means.mean()
@@ -83,7 +86,7 @@ print(f"at random: {T * mean_gap:.0f} after {T:,} rounds")
 #
 # The curves are means over the seeds with 95 % intervals. Asymptotically, no consistent learner has a regret that grows
 # more slowly than $C \log t$, where the constant $C$ depends on how hard the arms are to distinguish (Lai & Robbins,
-# 1985). The dashed line is an asymptotic slope: after 5,000 rounds a curve may still lie below it.
+# 1985). The dashed line shows this asymptotic growth. After only 5,000 rounds a curve may still lie below it.
 
 # %%
 import matplotlib.pyplot as plt
@@ -99,8 +102,9 @@ ax.legend()
 # %% [markdown]
 # ## How many trials?
 #
-# One trial says little. For each seed all learners play the same arms with the same random numbers, so that differences
-# are paired. Here are the differences for ten trials, and then for all of them:
+# One trial says little. For each seed, all learners face the same arms and the same random rewards, so that their
+# regrets can be compared in pairs. The next cell shows the paired differences, first for ten trials and then for all
+# trials:
 
 # %%
 few = compare(learners, coins, horizon=T, seeds=10, progress=False)
@@ -108,10 +112,10 @@ print(few.pairs("regret"))
 print(result.pairs("regret"))
 
 # %% [markdown]
-# If an interval contains 0, the comparison is undecided. Intervals shrink as $1/\sqrt{n}$, so four times as many trials
-# make them half as long. Trials are cheap, because all of them run side by side in one compiled program: a thousand
-# cost little more than ten. Instead of choosing a number of trials, `until="decided"` adds trials until every pair is
-# decided, with a correction for repeated tests.
+# If an interval contains 0, the comparison is undecided. The length of intervals shrinks as $1/\sqrt{n}$ with the
+# number $n$ of trials, so four times as many trials make them half as long. Trials are cheap, because all of them run
+# side by side in one compiled program: a thousand cost little more than ten. Instead of choosing a number of trials,
+# `until="decided"` adds trials until every pair is decided, with a correction for repeated tests.
 
 # %%
 decided = compare(learners, coins, horizon=T, seeds=SEEDS, until="decided", progress=False)
@@ -120,8 +124,8 @@ decided
 # %% [markdown]
 # ## Hyperparameters
 #
-# The regret of eps-greedy depends on a hyperparameter, the rate of exploration. UCB1 and Thompson sampling have none
-# that must be set. Here is eps-greedy with other rates:
+# The regret of eps-greedy depends on a hyperparameter, the rate of exploration. UCB1 and Thompson sampling have no
+# hyperparameter that must be set. The next cell runs eps-greedy with other rates:
 
 # %%
 rates = {f"rate {rate:g}": armed.EpsGreedy(n_arms=5, rate=rate, gap=0.1) for rate in (0.001, 0.01, 0.1, 1.0)}
@@ -134,7 +138,8 @@ compare(rates, coins, horizon=T, seeds=SEEDS, progress=False).table("regret")
 #   `armed.KLUCB(n_arms=5)`, `armed.TsallisINF(n_arms=5)` or `armed.MOSS.bounded(n_arms=5, horizon=T)`;
 #   `jaxbandits list armed` lists all of them.
 # * Learners for sub-Gaussian rewards, such as MOSS, AO-UCB and Gaussian Thompson sampling, assume a noise scale of 1
-#   unless another one is given. Rewards in $[0, 1]$ need half of it, which their preset `bounded` has. With the
-#   default they explore too long on these arms, and `compare` warns.
+#   unless another one is given. For rewards in $[0, 1]$ a scale of 1/2 is enough, and the preset `bounded` of these
+#   learners uses it. With the default they explore too long on these arms, and `compare` issues a warning.
 # * `02_quickstart` covers arms with features, verdicts on claims, sweeps over hyperparameters, and files.
-# * `jaxbandits reproduce classics/kl-fig1 --seeds 1000` reruns the figure of a paper on this problem.
+# * `jaxbandits reproduce classics/kl-fig1 --seeds 1000` reruns a figure of the KL-UCB paper, which also compares
+#   learners on Bernoulli arms.

@@ -11,13 +11,15 @@
 # %% [markdown]
 # # Quickstart: a thousand trials in a cell
 #
-# One run of a bandit algorithm shows little: the next seed may show the opposite. `jaxbandits` runs thousands of
-# independent trials side by side, in one compiled program, and reports their results with confidence intervals.
+# A single run of a bandit algorithm shows little, because the next seed may show the opposite. `jaxbandits` runs
+# thousands of independent trials side by side, in one compiled program, and reports their results with confidence
+# intervals.
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -41,7 +43,7 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # ## The problem
 #
 # A linear bandit has $K$ arms, vectors $x_1, \dots, x_K \in \mathbb{R}^d$, and an unknown vector $\theta_*$. In round
-# $t$ the learner chooses an arm $X_t$ and sees a noisy reward
+# $t$ the learner chooses an arm $X_t$ and observes a noisy reward
 #
 # $$r_t = \langle X_t, \theta_* \rangle + \eta_t .$$
 #
@@ -49,8 +51,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 #
 # $$R_T = \sum_{t=1}^{T} \Big( \max_k \langle x_k, \theta_* \rangle - \langle X_t, \theta_* \rangle \Big).$$
 #
-# Here the noise has Student's $t$ distribution with 2.1 degrees of freedom. Its variance is finite, its third moment is
-# not, and a single reward may deviate by a hundred.
+# Here the noise has Student's $t$ distribution with 2.1 degrees of freedom. Its variance is finite but its third moment
+# is not, and a single reward may deviate from its mean by a hundred.
 
 # %%
 from jaxbandits import OFUL, HeavyTailed, HvtUCB, compare, noise
@@ -99,7 +101,8 @@ for ax, band in zip(axes, ("mean", "quantile"), strict=True):
 # ## A verdict
 #
 # Is the difference significant? Both learners ran on the same instances, so we compute the difference for each seed.
-# The difficulty of an instance cancels, and the interval shows whether the sign is certain.
+# The difficulty of the instance cancels in this difference. The confidence interval of the mean difference shows
+# whether the sign of the difference is certain.
 
 # %%
 difference = result.paired_difference("Hvt-UCB", "OFUL", "regret")
@@ -107,8 +110,9 @@ print(difference)
 
 # %% [markdown]
 # A *claim* is a sentence with a statistic and a threshold. Its verdict is computed: the claim holds if the whole
-# interval is on the right side of the threshold, does not hold if it is on the wrong side, and is open otherwise. The
-# claims about the figures of papers are tested in this way (`jaxbandits reproduce linear/fig1`).
+# confidence interval of the statistic is on the right side of the threshold, does not hold if the whole interval is on
+# the wrong side, and is open otherwise. The claims about the figures of papers are tested in this way
+# (`jaxbandits reproduce linear/fig1`).
 
 # %%
 from jaxbandits.reproduction.engine import Measurements, judge
@@ -121,8 +125,8 @@ print(f"{claim.text}: {verdict.decision.upper()}, {verdict.reason}")
 # %% [markdown]
 # ## A sweep
 #
-# Hyperparameters are inputs of the compiled program, so nine points and 250 seeds share one program. The best point is
-# chosen on one half of the seeds and evaluated on the other, so that the choice does not bias the estimate.
+# Hyperparameters are inputs of the compiled program, so one program runs all nine points with 250 seeds each. The best
+# point is chosen on one half of the seeds and evaluated on the other, so that the choice does not bias the estimate.
 
 # %%
 from jaxbandits import sweep
@@ -156,6 +160,7 @@ print(again.table("regret"))
 # * `08_sweeps` is about experiments that take hours and resume after an interruption.
 # * `09_your_own_algorithm` adds a new algorithm and compares it with the others.
 # * `10_speed` explains why the simulator is fast.
+# * `11_models_and_rules` and `12_lists_duels_teams` introduce contextual learners and further kinds of feedback.
 #
 # On the command line, `jaxbandits list` lists algorithms, environments and experiments, and `jaxbandits show HvtUCB`
-# prints the fields of one.
+# prints the documentation and the fields of Hvt-UCB.

@@ -11,14 +11,15 @@
 # %% [markdown]
 # # Heavy tails
 #
-# Clicks, prices and delays are sometimes a hundred times their usual size. This notebook shows the effect of such heavy
-# tails on linear bandits, and the effect of Huber's loss, after Wang, Zhang, Zhao & Zhou, *Heavy-Tailed Linear Bandits:
+# Clicks, prices and delays are sometimes a hundred times their usual size. This notebook shows how such heavy tails
+# affect linear bandits, and how Huber's loss helps. It follows Wang, Zhang, Zhao & Zhou, *Heavy-Tailed Linear Bandits:
 # Huber Regression with One-Pass Update* (ICML 2025).
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -42,12 +43,13 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # ## Tails
 #
 # A noise $\eta$ has a moment of order $1 + \varepsilon$ when $\mathbb{E} |\eta|^{1 + \varepsilon}$ is finite. Gaussian
-# noise has all of them. Student's $t$ with $\nu_0$ degrees of freedom has those below $\nu_0$ only:
+# noise has moments of all orders. Student's $t$ with $\nu_0$ degrees of freedom has only moments of orders below
+# $\nu_0$, because
 #
 # $$\Pr(|\eta| > z) \sim z^{-\nu_0} .$$
 #
-# In a log-log plot this is a straight line. With 2.1 degrees, the largest of 3000 draws is about 70 times as large as
-# the median one.
+# In a log-log plot this is a straight line. With 2.1 degrees of freedom, the largest of 3000 absolute values is
+# typically about 70 times as large as their median.
 
 # %%
 import matplotlib.pyplot as plt
@@ -69,18 +71,18 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## Least squares and Huber's loss
 #
-# OFUL estimates $\theta_*$ by least squares. A residual $z$ has the loss $z^2 / 2$ and the gradient $z$, so that a
-# reward that deviates by 500 has the gradient of 500 ordinary ones. Huber's loss is quadratic up to a threshold $\tau$
-# and linear beyond,
+# OFUL estimates $\theta_*$ by least squares. A residual $z$ has the loss $z^2 / 2$ and the gradient $z$, so that one
+# reward that deviates by 500 has the same effect as 500 rewards that deviate by 1. Huber's loss is quadratic up to a
+# threshold $\tau$ and linear beyond,
 #
 # $$\ell_\tau(z) = \begin{cases} z^2 / 2 & |z| \le \tau, \\ \tau |z| - \tau^2 / 2 & |z| > \tau, \end{cases}$$
 #
-# so that no gradient exceeds $\tau$. Hvt-UCB takes one step of mirror descent on that loss per round,
+# so that no gradient exceeds $\tau$. In each round, Hvt-UCB takes one step of mirror descent on Huber's loss,
 #
 # $$\hat\theta_{t+1} = \arg\min_{\theta} \; \langle \nabla \ell_t(\hat\theta_t), \theta \rangle
 #   + \tfrac12 \| \theta - \hat\theta_t \|_{V_t}^2 ,$$
 #
-# and uses each reward once. Its threshold grows with $t$.
+# and uses each reward only once. The threshold $\tau$ grows with $t$.
 
 # %%
 z = np.linspace(-4.0, 4.0, 201)
@@ -95,8 +97,9 @@ _ = ax.legend(frameon=False)
 #
 # All learners receive the same bound on the moment of the noise. CRTM truncates rewards, and CRMM uses a median of
 # means over eleven pulls of the same arm. `Uniform` does not learn and serves as the reference. The constants are those
-# of the preset `practical`. With those of the theorems (`theory`), the robust learners explore much longer: in 3000
-# rounds with Student's noise, their mean regret is 900 to 1500, that of uniform play 3000.
+# of the preset `practical`. With the constants of the theorems (preset `theory`), the robust learners explore much
+# longer: after 3000 rounds with Student's noise, their mean regret is 900 to 1500, whereas that of uniform play is
+# 3000.
 
 # %%
 from jaxbandits import HeavyTailed, compare, noise
@@ -129,8 +132,8 @@ for name, result in results.items():
     print("Hvt-UCB minus OFUL, seed by seed:", result.paired_difference("Hvt-UCB", "OFUL"), end="\n\n")
 
 # %% [markdown]
-# With heavy tails, robustness reduces the regret. With Gaussian noise it can increase it: see the sign of the last
-# line.
+# With heavy tails, robustness reduces the regret. With Gaussian noise robustness can increase the regret, as the sign
+# of the difference in the last line shows.
 #
 # ## The tail of the regret
 #
@@ -166,8 +169,8 @@ ax.axhline(0.0, color="black", linewidth=0.8)
 _ = ax.set(xlabel="degrees of freedom", ylabel="regret of Hvt-UCB minus OFUL's")
 
 # %% [markdown]
-# Below zero, Hvt-UCB is better. The constants of both learners were tuned at 2.1 degrees of freedom, so the figure
-# shows robustness and not the best regret of either learner.
+# Where the curve is below zero, Hvt-UCB is better. The constants of both learners were tuned at 2.1 degrees of freedom,
+# so the figure shows how robust the learners are, not the best regret of either learner.
 #
 # ## The effect of the constants
 #

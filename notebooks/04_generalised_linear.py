@@ -11,14 +11,15 @@
 # %% [markdown]
 # # Logistic and Poisson bandits
 #
-# A click is 0 or 1, and a number of sales is 0, 1, 2, ... Generalised linear bandits model these rewards. This notebook
-# follows Zhang, Xu, Zhao & Sugiyama, *Generalized Linear Bandits: Almost Optimal Regret with One-Pass Update*
-# (NeurIPS 2025).
+# A click is 0 or 1, and a number of sales is 0, 1, 2, ... Generalised linear bandits model such rewards. This notebook
+# follows Zhang, Xu, Zhao & Sugiyama, *Generalized Linear Bandits: Almost Optimal Regret with One-Pass Update* (NeurIPS
+# 2025).
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -46,17 +47,17 @@ jax.config.update("jax_enable_x64", True)  # likelihoods need double precision
 # %% [markdown]
 # ## The model
 #
-# The mean of the reward is a function of $\langle x, \theta_* \rangle$, the *link*:
+# The mean of the reward is a function $\mu$ of $\langle x, \theta_* \rangle$, which is called the *link*:
 #
 # $$\mathbb{E}[r \mid x] = \mu(\langle x, \theta_* \rangle), \qquad
 #   \mu(z) = \frac{1}{1 + e^{-z}} \;\text{(logistic)}, \qquad \mu(z) = e^{z} \;\text{(Poisson)}.$$
 #
-# A logistic link is flat at both ends, where rewards hardly depend on the arm and carry little information. Its
-# flatness on the ball of radius $S$ is
+# A logistic link is flat at both ends, where rewards hardly depend on the arm and carry little information. The
+# flatness of a link on the ball of radius $S$ is
 #
 # $$\kappa = \frac{1}{\min_{|z| \le S} \mu'(z)} ,$$
 #
-# which grows like $e^{S}$.
+# which grows like $e^{S}$ for the logistic link.
 
 # %%
 import matplotlib.pyplot as plt
@@ -73,21 +74,24 @@ for size in (3.0, 5.0, 7.0, 9.0):
     print(f"S = {size:g}: kappa = {kappa:,.0f}")
 
 # %% [markdown]
-# Early algorithms (GLM-UCB) have a regret of order $\kappa \sqrt{T}$, which is thousands of times too large at $S = 9$.
-# Newer ones have $\sqrt{T / \kappa_*}$, where $\kappa_*$ is the flatness at the *best* arm: the flatter, the better.
+# The regret bounds of early algorithms (GLM-UCB) are of order $\kappa \sqrt{T}$, where $\kappa$ is about 8,000 at
+# $S = 9$. The bounds of newer algorithms are of order $\sqrt{T / \kappa_*}$, where $\kappa_*$ is the flatness at the
+# *best* arm: the flatter the link is there, the smaller the bound.
 #
-# Two methods attain that rate. One fits the likelihood of all rewards in every round; it is exact, and its cost per
-# round grows with $t$. The other, GLB-OMD, takes one step per round from its last iterate,
+# Two kinds of methods attain this rate. Methods of the first kind maximise the likelihood of all rewards in every
+# round. They are exact, but their cost per round grows with $t$. Methods of the second kind, such as GLB-OMD, take one
+# step per round from the last iterate,
 #
 # $$\theta_{t+1} = \arg\min_{\|\theta\| \le S} \;
 #   \langle \nabla \ell_t(\theta_t), \theta \rangle + \tfrac{1}{2 \eta} \|\theta - \theta_t\|^2_{\tilde H_t} ,$$
 #
-# with a Hessian $\tilde H_t$ that looks one step ahead. It does not store past rewards.
+# with a Hessian $\tilde H_t$ that looks one step ahead. They do not store past rewards.
 #
 # ## Logistic bandits
 #
-# OFUGLB fits the likelihood; with fixed arms it needs only the counts of each arm. It is slow, so it runs on fewer
-# seeds: `seeds` may be a mapping. Comparisons use the common seeds.
+# OFUGLB maximises the likelihood. With fixed arms it needs only the number of plays and the sum of the rewards of each
+# arm. Because it is slow, we run it on fewer seeds: the argument `seeds` may be a mapping. Comparisons use the seeds
+# that the learners have in common.
 
 # %%
 from jaxbandits import compare
@@ -127,27 +131,28 @@ for size, result in results.items():
     print("GLB-OMD minus OFUGLB, seed by seed:", result.paired_difference("GLB-OMD", "OFUGLB"), end="\n\n")
 
 # %% [markdown]
-# Two columns matter. The *regret* of GLOC depends on $\kappa$, which is visible at $S = 7$; GLB-OMD lies between GLOC
-# and OFUGLB, which fits the likelihood of all rewards. In *ns/round*, OFUGLB takes hundreds of times as long. ECOLog is
-# also one-pass, but only for the logistic link.
+# Two columns of the table matter. The *regret* of GLOC depends on $\kappa$, which is visible at $S = 7$; GLB-OMD lies
+# between GLOC and OFUGLB, which fits the likelihood of all rewards. The column *ns/round* shows that OFUGLB takes
+# hundreds of times as long. ECOLog also makes one pass over the rewards, but exists only for the logistic link.
 #
 # ## The confidence set
 #
-# All these learners are based on a confidence set that contains $\theta_*$ in all rounds with probability $1 - \delta$.
-# The metric `estimation_error` is $\|\theta_t - \theta_*\|$. `jaxbandits reproduce glm/regions` draws the sets, and
-# `jaxbandits reproduce glm/coverage` measures how often they contain $\theta_*$.
+# Except for uniform play, all these learners are based on a confidence set that contains $\theta_*$ in all rounds with
+# probability at least $1 - \delta$. The metric `estimation_error` is $\|\theta_t - \theta_*\|$.
+# `jaxbandits reproduce glm/regions` draws the sets, and `jaxbandits reproduce glm/coverage` measures how often they
+# contain $\theta_*$.
 
 # %%
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 _ = results[3.0].plot("estimation_error", algorithms=["GLB-OMD", "OFUGLB", "ECOLog"], ax=ax)
 
 # %% [markdown]
-# A good learner stops playing bad arms and obtains no more information about them. An estimate that stops improving is
-# therefore not a failure.
+# A good learner stops playing bad arms and therefore obtains no more information about them. An estimate that stops
+# improving is therefore not a failure.
 #
 # ## Poisson bandits
 #
-# Counts have no upper bound, and their variance grows with the mean. Only the link of the algorithm changes.
+# Counts have no upper bound, and their variance grows with the mean. In the code, only the link changes.
 
 # %%
 env = GeneralizedLinear.fixed(link=links.Poisson(), norm_bound=3.0)

@@ -11,14 +11,15 @@
 # %% [markdown]
 # # Parameter-free learning, and an erratum
 #
-# This notebook shows learners that need no bound on the norm of the comparator. It also shows how simulation reveals a
-# gap in the proof of a theorem, and two repairs. It follows Wang, Barik, Zhao & Tan, *Parameter-free Algorithms for the
-# Stochastically Extended Adversarial Model* (NeurIPS 2025).
+# This notebook shows learners that need no bound on the norm of the comparator. It also shows how a simulation reveals
+# a gap in the proof of a theorem, and how this gap can be repaired. It follows Wang, Barik, Zhao & Tan, *Parameter-free
+# Algorithms for the Stochastically Extended Adversarial Model* (NeurIPS 2025).
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -41,19 +42,21 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # %% [markdown]
 # ## Online convex optimisation
 #
-# In round $t$ the learner plays a point $x_t$ and receives a convex loss $f_t$ and its gradient there. Its regret
-# against a point $u$ is
+# In round $t$ the learner plays a point $x_t$ and receives the value and the gradient of a convex loss $f_t$ at this
+# point. Its regret against a point $u$ is
 #
 # $$R_T(u) = \sum_{t=1}^T f_t(x_t) - f_t(u) .$$
 #
-# Gradient descent on a ball of radius $R$ with gradients of at most $G$ has $R_T(u) \le \sqrt{2} \cdot 2 R G \sqrt{T}$
-# for every $u$ *in the ball*. With a large radius the bound is weak for small $u$; with a small radius $u$ may lie
-# outside, and regret then grows linearly in $T$. A **parameter-free** learner needs no radius:
+# Gradient descent on a ball of radius $R$, with gradients of norm at most $G$, has
+# $R_T(u) \le \sqrt{2} \cdot 2 R G \sqrt{T}$ for every $u$ *in the ball*. If the radius is large, the bound is weak for
+# small $u$. If the radius is small, $u$ may lie outside the ball, and the regret then grows linearly in $T$. A
+# **parameter-free** learner needs no radius:
 #
 # $$R_T(u) \le O\Big( \|u\| \, G \sqrt{T \log(1 + \|u\| \, G \, T)} + 1 \Big) \quad \text{for all } u \text{ at once.}$$
 #
-# One of these methods is coin betting: the learner starts with a wealth of one and bets a share of it on the direction
-# of the next gradient. If the direction persists, the wealth and hence the distance grow exponentially.
+# One parameter-free method is coin betting: the learner starts with a wealth of one and bets a share of it on the
+# direction of the next gradient. If the direction persists, the wealth grows exponentially, and so does the distance of
+# the points from the origin.
 #
 # ## Regret against the distance
 #
@@ -61,8 +64,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 #
 # $$f_t(x) = \sqrt{1 + \|x - \theta_t\|^2} - 1, \qquad \theta_t \approx u ,$$
 #
-# and their minimiser $u$ has distances from 1/4 to 64 from the origin. `center` is a field of the environment, so this
-# is a sweep.
+# and the distance of their minimiser $u$ from the origin varies from 1/4 to 64. This distance is the field `center` of
+# the environment, so we can sweep it.
 
 # %%
 import matplotlib.pyplot as plt
@@ -91,11 +94,12 @@ ax.set(xlabel=r"distance $\|u\|$ of the minimiser", ylabel="regret at the end")
 _ = ax.legend(frameon=False, fontsize="small")
 
 # %% [markdown]
-# The regret of gradient descent (dashed) is flat up to its radius. Beyond it the regret jumps, because it grows
-# linearly in time. A large radius is safe but increases the regret everywhere. Parameter-free learners (solid lines)
-# have no information on $u$, and their regret grows with $\|u\|$ without a jump.
+# The regret of gradient descent (dashed lines) is flat as long as $u$ lies in the ball. At larger distances the regret
+# jumps, because it grows linearly in time. A large radius is safe but increases the regret at every distance.
+# Parameter-free learners (solid lines) have no information on $u$, and their regret grows with $\|u\|$ without a jump.
 #
-# The growth exponent of regret is its slope over time in a log-log plot. An exponent of 1 means linear regret.
+# The growth exponent of the regret is the slope of its curve over time in a log-log plot. An exponent of 1 means linear
+# regret.
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
@@ -110,14 +114,14 @@ _ = axes[1].legend(frameon=False, fontsize="small", loc="upper left")
 # %% [markdown]
 # ## An erratum
 #
-# CA-OONS does not use betting. It runs $N$ learners on balls of radius $2, 4, 8, \dots, 2^N$ and mixes their points
-# $x_t^1, \dots, x_t^N$ by weights, which depend on the losses of the learners. As printed (equation (5)), the loss of
-# learner $j$ is linearised *at its own point*,
+# CA-OONS does not use betting. It runs $N$ learners on balls of radius $2, 4, 8, \dots, 2^N$ and plays a weighted mean
+# of their points $x_t^1, \dots, x_t^N$, with weights that depend on the losses of the learners. As printed (equation
+# (5)), the loss of learner $j$ is linearised *at its own point*,
 #
 # $$\ell_t^j = \langle \nabla f_t(x_t^j), \, x_t^j \rangle .$$
 #
-# For linear losses this is correct. For other losses each learner has a different linear function, and their comparison
-# can rank the learners wrongly. An example is one fixed loss with its minimum at 8, without noise:
+# For linear losses this is correct. For other losses, each learner is evaluated by a different linear function, and the
+# comparison can rank the learners wrongly. An example is one fixed loss with its minimum at 8, without noise:
 
 # %%
 x = np.linspace(0.0, 10.0, 201)
@@ -133,13 +137,13 @@ _ = ax.legend(frameon=False)
 
 # %% [markdown]
 # The learners on the balls of radius 2, 4 and 8 converge to 2, 4 and 8 (dots), the best points of their balls. The
-# third one has zero loss. According to the printed loss, however, it is the worst of the three: its slope is 0, and so
-# is $f'(8) \cdot 8$, while the learner at 4 has $f'(4) \cdot 4 \approx -3.9$. The mixture converges to 4 and has the
-# loss $f(4) = \sqrt{17} - 1 \approx 3.12$ in every round, although all assumptions of the theorem hold, according to
-# which the regret hardly grows.
+# third learner has zero loss. According to the printed loss, however, it is the worst of the three: the slope at 8 is
+# 0, and so is $f'(8) \cdot 8$, whereas the learner at 4 has $f'(4) \cdot 4 \approx -3.9$. The weighted mean converges
+# to 4 and has the loss $f(4) = \sqrt{17} - 1 \approx 3.12$ in every round, although all assumptions of the theorem hold
+# and its bound says that the regret hardly grows.
 #
 # There are two repairs: linearise the loss of every learner at the point that was *played*,
-# $\langle \nabla f_t(x_t), x_t^j \rangle$, which is valid by convexity; or use the values $f_t(x_t^j)$ themselves.
+# $\langle \nabla f_t(x_t), x_t^j \rangle$, which is valid by convexity, or use the values $f_t(x_t^j)$ themselves.
 
 # %%
 from jaxbandits.oco import CAOONS
@@ -167,6 +171,6 @@ for name in versions:
     print(f"{name:17s} regret per round in the last half: {rate:.3f}")
 
 # %% [markdown]
-# The large regret at the beginning of the repaired versions is due to the theorem's constants; it stops growing
-# afterwards. `jaxbandits reproduce oco/e3` runs this experiment with noise and with verdicts, and
+# The regret of the repaired versions is large at the beginning because of the constants of the theorem, but it stops
+# growing afterwards. `jaxbandits reproduce oco/e3` runs this experiment with noise and with verdicts, and
 # `jaxbandits reproduce oco/e2` compares parameter-free learners.

@@ -16,9 +16,10 @@
 # Constraints* (AAAI 2025).
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -42,19 +43,19 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # ## The problem
 #
 # In round $t$ the learner plays a matrix $X_t \in \mathcal{K}$ and receives a loss $f_t$ and a constraint $g_t$. The
-# aims are a small
+# aim is to keep two sums small:
 #
 # $$\text{loss } \sum_t f_t(X_t), \qquad \text{violation } \sum_t \max(g_t(X_t), 0) .$$
 #
 # Here $f_t(X) = \tfrac12 \sum_{(i, j) \in O_t} (X_{ij} - M_{ij})^2$ over a batch $O_t$ of known ratings,
-# $\mathcal{K} = \{ \|X\|_* \le \tau \}$ is the ball of the trace norm (the sum of the singular values), whose points
-# have approximately low rank, and $g_t(X) = \langle P_t, X \rangle - b$ is a budget: the sum of predicted ratings must
-# not exceed a given share of the sum of mean ratings.
+# $\mathcal{K} = \{ \|X\|_* \le \tau \}$ is a ball of the trace norm (the sum of the singular values), whose points have
+# approximately low rank, and $g_t(X) = \langle P_t, X \rangle - b$ is a budget: the sum of predicted ratings must not
+# exceed a given share of the sum of mean ratings.
 #
 # ## Why no projections
 #
-# A projection onto $\mathcal{K}$ needs a full singular value decomposition. Minimising a linear function over it needs
-# one pair of singular vectors:
+# A projection onto $\mathcal{K}$ needs a full singular value decomposition. Minimising a linear function over
+# $\mathcal{K}$ needs only the first pair of singular vectors $u_1, v_1$ of $C$:
 #
 # $$\arg\min_{V \in \mathcal{K}} \langle C, V \rangle = -\tau \, u_1 v_1^\top .$$
 
@@ -81,8 +82,8 @@ for name, oracle in oracles.items():
 # ## The data
 #
 # MovieLens-100k has 100,000 ratings of 1,682 films by 943 people. Its licence forbids redistribution: download `u.data`
-# from GroupLens, and set `JAXBANDITS_DATA` to the folder that contains `movielens-100k/`. Without it a small stand-in
-# of rank 3 is used, and the titles of the figures name it.
+# from GroupLens, and set `JAXBANDITS_DATA` to the folder that contains `movielens-100k/`. Without this file the
+# notebook uses a small synthetic stand-in of rank 3, and the titles of the figures say so.
 
 # %%
 from pathlib import Path
@@ -102,12 +103,13 @@ print(f"{title}: {env.dim[0]} x {env.dim[1]}, {len(env.observed):,} ratings, {en
 # %% [markdown]
 # ## The learners
 #
-# OFW-TVC minimises a surrogate of loss and constraint: with $Q_t$ the accumulated violation,
+# OFW-TVC minimises a surrogate that combines loss and constraint. If $Q_t$ is the accumulated violation, the surrogate
+# is
 #
-# $$\tilde f_t(X) = \gamma f_t(X) + \Phi'(Q_t) \, \max(g_t(X), 0), \qquad \Phi(Q) = e^{\lambda Q} - 1 ,$$
+# $$\tilde f_t(X) = \gamma f_t(X) + \Phi'(Q_t) \, \max(g_t(X), 0), \qquad \Phi(Q) = e^{\lambda Q} - 1 .$$
 #
-# and takes one Frank-Wolfe step per round towards the point of the linear oracle. The weight of the constraint grows
-# with the violation. SCOFW-TVC also uses the curvature of the loss.
+# In each round, the learner takes one Frank-Wolfe step towards the point that the linear oracle returns. The weight of
+# the constraint grows with the violation. SCOFW-TVC also uses the curvature of the loss.
 
 # %%
 from jaxbandits import compare
@@ -140,9 +142,9 @@ trials = result["SCOFW-TVC"]
 _ = axes[0].plot(trials.record_points, trials.get("zero_loss")[0].mean(axis=0), ":", color="grey")
 
 # %% [markdown]
-# The dotted line is the loss of a learner that always plays 0, which never violates the budget. On MovieLens all
-# learners stay near 0 for a long time, and the budget is not active in one pass. On the stand-in it is active: there is
-# a trade-off between loss and violation, which the weight $\gamma$ of the loss controls.
+# The dotted line is the loss of a learner that always plays the matrix 0, which never violates the budget. On MovieLens
+# all learners stay near 0 for a long time, and the budget is not active in one pass. On the stand-in it is active:
+# there is a trade-off between loss and violation, which the weight $\gamma$ of the loss controls.
 #
 # ## The trade-off
 #
@@ -165,9 +167,9 @@ for x, y, weight in zip(violation, loss, weights, strict=True):
 _ = ax.set(xlabel="violation", ylabel="loss", title="OFW-TVC over the weight of the loss, stand-in")
 
 # %% [markdown]
-# A small weight reduces the influence of the losses, a large one that of the constraints. Among the weights in between,
-# some are better than others in both loss and violation.
+# A small weight reduces the influence of the losses, and a large weight reduces that of the constraints. Among the
+# weights in between, some are better than others in both loss and violation.
 #
-# In the paper's experiment the constraints are drawn with mean 0. They cannot be learned, and only a smaller $X$
-# reduces the violation (`constraint="figure"`). `jaxbandits reproduce coco/fig1` runs this experiment with the two
-# other learners of Figure 1 and tunes all of them over the paper's grid; `--data u.data` uses the real data.
+# In the paper's experiment (`constraint="figure"`) the constraints are drawn with mean 0. They cannot be learned, and
+# only a smaller $X$ reduces the violation. `jaxbandits reproduce coco/fig1` runs this experiment with the two other
+# learners of Figure 1 and tunes all of them over the paper's grid; `--data u.data` uses the real data.

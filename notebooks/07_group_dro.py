@@ -16,9 +16,10 @@
 # Approximation Approaches to Group Distributionally Robust Optimization and Beyond* (JMLR).
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -46,18 +47,19 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 #
 # $$\min_{w \in W} \max_i R_i(w) = \min_{w \in W} \max_{q \in \Delta_m} \sum_{i=1}^m q_i R_i(w) .$$
 #
-# The right-hand side is a game. One player minimises over the model $w$, the other maximises over the weights $q$ of
-# the groups. Both run mirror descent on fresh samples:
+# The right-hand side is a game: one player minimises over the model $w$, and the other maximises over the weights $q$
+# of the groups. Both players run mirror descent on fresh samples:
 #
 # * **SMD(m)** draws one sample from every group in every round.
-# * **Online(1)** draws from *one* group, which is sampled from $q$: the second player is a bandit. A round is $m$ times
-#   cheaper.
+# * **Online(1)** draws from *one* group, which is sampled from $q$, so that the second player solves a bandit problem.
+#   A round is $m$ times cheaper.
 #
 # ## The data
 #
-# Adult has 45,222 people in six groups by race and sex; the label says whether someone earns more than 50,000 dollars a
-# year. Set `JAXBANDITS_DATA` to a folder that contains `adult/` with `adult.data` and `adult.test` from the UCI
-# repository; without them a synthetic stand-in of the same shape is used, and the titles say so.
+# The data set Adult describes 45,222 people in six groups by race and sex. The label says whether a person earns more
+# than 50,000 dollars a year. Set `JAXBANDITS_DATA` to a folder that contains `adult/` with `adult.data` and
+# `adult.test` from the UCI repository; without these files the notebook uses a synthetic stand-in of the same shape,
+# and the titles of the figures say so.
 
 # %%
 from pathlib import Path
@@ -117,8 +119,8 @@ print("Online(1) minus SMD(m), seed by seed:", result.paired_difference("Online(
 #
 # ## The step of the second player
 #
-# `q_scale` is a real number, so it can be swept. At 0 the weights stay uniform, and with larger values they move
-# faster.
+# The hyperparameter `q_scale` is a real number, so it can be swept. At 0 the weights stay uniform, and with larger
+# values they change faster.
 
 # %%
 from jaxbandits import sweep
@@ -133,8 +135,9 @@ for x, y, push in zip(mean, worst, pushes, strict=True):
 _ = ax.set(xlabel="mean risk of the groups", ylabel="largest risk of a group", title=f"{title}: q_scale")
 
 # %% [markdown]
-# Up to a point, the largest risk decreases while the mean risk hardly changes. Beyond it the mean risk grows without a
-# gain: in a run of this length, larger steps only add variance.
+# As the steps become larger, the largest risk first decreases while the mean risk hardly changes. Beyond a certain step
+# size, the mean risk grows and the largest risk no longer decreases: in a run of this length, larger steps only add
+# variance.
 #
 # ## Group by group
 
@@ -151,8 +154,8 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## Where the rows come from
 #
-# Online(1) chooses the group of each row. The table shows the shares of the groups in all rows; uniform shares would be
-# one sixth each.
+# Online(1) chooses the group of each row. The table shows the share of each group in the rows that were drawn; with
+# uniform draws each share would be one sixth.
 
 # %%
 drawn = result.final("group_samples", "Online(1)")[0]

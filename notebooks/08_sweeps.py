@@ -11,14 +11,15 @@
 # %% [markdown]
 # # A sweep that resumes after a kill
 #
-# A long sweep must survive interruptions. It is defined by one file, and its results are in one directory. After an
-# interruption the same command continues, and the results agree bit for bit with those of an uninterrupted run. In this
-# notebook we kill the process ourselves.
+# A long sweep must survive interruptions. In `jaxbandits`, a sweep is defined by one file, and its results are in one
+# directory. After an interruption the same command continues, and the results agree bit for bit with those of an
+# uninterrupted run. In this notebook we kill the process ourselves.
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -42,7 +43,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # ## The file
 #
 # The file declares two learners, which are swept over their constants, and two environments, one with heavy-tailed and
-# one with light-tailed noise. Fields in braces are swept; all values of a real number share one compiled program.
+# one with light-tailed noise. Fields with `values` or `logspace` are swept; all values of a field that holds a real
+# number share one compiled program.
 
 # %%
 import tempfile
@@ -89,8 +91,8 @@ noise = {{ type = "noise/student_t", df = 10.0 }}
 # %% [markdown]
 # ## A dry run
 #
-# A dry run checks the file, compiles the programs, plays a few rounds and prints the expected cost. (A notebook may run
-# commands with `!jaxbandits ...`; we start them from Python so that the cells below can kill them.)
+# A dry run checks the file, compiles the programs, plays a few rounds and prints the expected cost. (A notebook can run
+# commands with `!jaxbandits ...`. We start them from Python so that the cells below can kill them.)
 
 # %%
 import subprocess
@@ -111,8 +113,8 @@ run_command("sweep", "tails.toml", "--dry-run")
 # %% [markdown]
 # ## Two kills
 #
-# We start the sweep, wait until some parts are done, and kill it with `SIGKILL`, which a process cannot catch. Then we
-# repeat this.
+# A sweep is computed in parts. We start it, wait until some parts are done, and kill the process with `SIGKILL`, which
+# a process cannot catch. Then we do the same again.
 
 # %%
 import time
@@ -160,14 +162,14 @@ run_command("sweep", "tails.toml", "--quiet", "--out", "undisturbed")
 print("bit for bit the same:", checksums(out) == checksums(room / "undisturbed"))
 
 # %% [markdown]
-# Files are written under a temporary name, synced and renamed; a part is done when its record with the checksum exists.
-# Random numbers depend only on the seed and the round, not on when, where or in which order a trial runs. Several
-# machines can therefore share the work: `--shard 1/4` on the first of four, and so on. `jaxbandits submit` submits the
-# shards to SLURM.
+# Files are written under a temporary name, synced and renamed. A part is done when its JSON file, which contains the
+# checksum of its results, exists. Random numbers depend only on the seed and the round, not on when, where or in which
+# order a trial runs. Several machines can therefore share the work: use `--shard 1/4` on the first of four machines,
+# and so on. The command `jaxbandits submit` submits the shards to SLURM.
 #
 # ## Results
 #
-# Results are loaded on request, part by part, because a sweep may be larger than the memory.
+# Results are loaded on request, part by part, because a sweep may not fit in memory.
 
 # %%
 from jaxbandits import load_sweep
@@ -179,7 +181,7 @@ for label, best in final.best("regret").items():
     print(f"{label:11s} {best.estimate} at", {name: f"{value:.3g}" for name, value in best.point.items()})
 
 # %% [markdown]
-# `best` chooses a point on one half of the seeds and evaluates it on the other.
+# `best` chooses a point on one half of the seeds and evaluates this point on the other half.
 
 # %%
 import matplotlib.pyplot as plt

@@ -11,13 +11,14 @@
 # %% [markdown]
 # # Your own algorithm
 #
-# This notebook implements linear Thompson sampling in less than forty lines, runs the contract tests of the built-in
+# This notebook implements linear Thompson sampling in fewer than forty lines, runs the contract tests of the built-in
 # algorithms on it, compares it with other learners, sweeps a hyperparameter, and makes it faster.
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -40,20 +41,21 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # %% [markdown]
 # ## The idea
 #
-# The algorithm maintains a Gaussian posterior of $\theta_*$ with mean $\hat\theta_t = V_t^{-1} b_t$ and covariance
-# $v^2 V_t^{-1}$, where
+# The algorithm maintains a Gaussian posterior distribution of $\theta_*$ with mean $\hat\theta_t = V_t^{-1} b_t$ and
+# covariance $v^2 V_t^{-1}$, where
 #
 # $$V_t = \lambda I + \sum_{s < t} X_s X_s^\top, \qquad b_t = \sum_{s < t} r_s X_s .$$
 #
-# Each round draws one $\theta$ from the posterior and plays the best arm for it. An arm with an uncertain mean is
-# sometimes the best one and is explored; an arm that is certainly bad is hardly ever played.
+# Each round draws one $\theta$ from the posterior and plays the arm that is best for this $\theta$. An arm whose mean
+# is uncertain is sometimes the best arm for the draw and is then explored. An arm that is almost certainly bad is
+# hardly ever played.
 #
 # ## Three functions
 #
 # An algorithm is a frozen dataclass with three pure functions: `init` creates the state, `select` makes a decision
-# without changing the state, and `update` returns the next state. Each receives a separate random key. They are written
-# for *one* trial: a vector has shape `[d]`, and the arms have shape `[K, d]`. The simulator runs thousands of trials
-# side by side.
+# without changing the state, and `update` returns the next state. Each function receives a separate random key. The
+# functions are written for *one* trial: a vector has shape `[d]`, and the arms have shape `[K, d]`. The simulator runs
+# thousands of trials side by side.
 
 # %%
 from typing import Any, ClassVar, NamedTuple
@@ -97,8 +99,8 @@ class LinearThompson:
 
 # %% [markdown]
 # `static` fields are sizes and names, which are constants of the compiled program. `param` fields are numbers with a
-# range and a meaning: they can be swept, and values outside the range are rejected. `feedback` declares the feedback of
-# the learner: it receives the reward only, even if the environment computes more.
+# range and a meaning: they can be swept, and values outside the range are rejected. `feedback` declares the feedback
+# that the learner receives: here only the reward, even if the environment computes more.
 #
 # ## The contract tests
 #
@@ -131,7 +133,7 @@ except AssertionError as error:
 # %% [markdown]
 # ## A comparison
 #
-# The learner runs like the built-in ones.
+# The learner is used in the same way as the built-in ones.
 
 # %%
 import matplotlib.pyplot as plt
@@ -153,8 +155,8 @@ print(result.table("regret"))
 print("Thompson minus OFUL (theory):", result.paired_difference("Thompson", "OFUL"))
 
 # %% [markdown]
-# In the theorem, the scale of the draws is $v \approx \sigma \sqrt{9 d \log (t / \delta)}$. All values of a sweep over
-# a `param` field share one program.
+# In the theorem of the paper, the scale of the draws is $v \approx \sigma \sqrt{9 d \log (t / \delta)}$. All values of
+# a sweep over a `param` field share one program.
 
 # %%
 from jaxbandits import sweep
@@ -170,7 +172,8 @@ print(swept.table("regret"))
 #
 # * Store $V_t^{-1}$ and update it by the Sherman-Morrison formula in $O(d^2)$ instead of $O(d^3)$.
 # * A draw with covariance $V^{-1}$ does not need a triangular factor. If $V^{-1} = C C^\top$ for *any* $C$, then $C z$
-#   has this covariance, and there is a Sherman-Morrison formula for $C$: with $y = C^\top x$ and $s = \|y\|^2$,
+#   with standard normal $z$ has this covariance, and there is a rank-one update of $C$ like the Sherman-Morrison
+#   formula: with $y = C^\top x$ and $s = \|y\|^2$,
 #
 # $$C \leftarrow C - \frac{1 - 1 / \sqrt{1 + s}}{s} \; (C y) \, y^\top .$$
 
@@ -216,12 +219,12 @@ print(both.table("regret"))
 print("plain minus fast, seed by seed:", both.paired_difference("plain", "fast"))
 
 # %% [markdown]
-# Both draw from the same distribution, but not the same numbers. Their regrets therefore differ only by chance, and a
-# 95 % interval misses zero in one of twenty cases. The column `ns/round` shows the speed-up.
+# Both learners draw from the same distribution, but not the same numbers. Their regrets therefore differ only by
+# chance. (A 95 % interval excludes zero in one of twenty such comparisons.) The column `ns/round` shows the speed-up.
 #
 # ## A registered name
 #
-# A registered algorithm can be written as JSON and read back, and sweep files can refer to its name.
+# A registered algorithm can be written as JSON and read back, and sweep files can refer to it by its name.
 
 # %%
 from jaxbandits import Entry, from_spec, register_algorithm, to_spec

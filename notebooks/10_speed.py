@@ -15,9 +15,10 @@
 # compares it with a NumPy loop, and explains the main ideas.
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -41,7 +42,7 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # ## A loop in NumPy
 #
 # This is linear UCB (OFUL) with Sherman-Morrison updates of the inverse, about as fast as a Python loop can be. It runs
-# one trial, one round at a time.
+# a single trial, one round at a time.
 
 # %%
 import time
@@ -104,8 +105,8 @@ print(f"1024 trials: {fast:,.0f} rounds per second, {fast / loop:,.0f} times the
 # %% [markdown]
 # ## How many trials?
 #
-# A processor adds 8 or 16 numbers in the time of one. A single trial leaves most of this capacity idle, while 64 trials
-# side by side use it. More trials run in batches of 64, on all cores.
+# A processor core adds 8 or 16 numbers in the time that it needs for one. A single trial leaves most of this capacity
+# idle, while 64 trials side by side use it. More trials run in batches of 64, on all cores.
 
 # %%
 import matplotlib.pyplot as plt
@@ -124,11 +125,12 @@ _ = ax.legend(frameon=False)
 #
 # ## The trial axis is last
 #
-# 64 matrices of $d \times d$ can lie in memory as $64 \times d \times d$, one matrix after the other, or as
-# $d \times d \times 64$, the same entry of all trials side by side. In the second form every operation is one loop over
-# contiguous numbers, which suits vector instructions. `jax.vmap` makes the first form. The simulator makes the second:
-# it interprets the trace of a round with the trial axis last, and has a rule for products, sums, searches and small
-# factorisations over short axes. A learner can therefore be written in plain `jax.numpy`.
+# 64 matrices of size $d \times d$ can be stored as an array $64 \times d \times d$, one matrix after the other, or as
+# an array $d \times d \times 64$, with the same entry of all trials side by side. In the second form every operation is
+# one loop over contiguous numbers, which suits vector instructions. `jax.vmap` usually leads to the first form. The
+# simulator uses the second form: it interprets the trace of a round with the trial axis last, and has a rule for
+# products, sums, searches and small factorisations over short axes. A learner can therefore be written in plain
+# `jax.numpy`.
 
 # %%
 from typing import Any, ClassVar, NamedTuple
@@ -189,8 +191,8 @@ for name, rate in forms.items():
     print(f"{name:35s} {rate:13,.0f} rounds per second, {rate / loop:8.1f} times the loop")
 
 # %% [markdown]
-# The built-in learner stores the inverse as factors, which float32 needs if an arm is played often. It updates scores
-# and widths of fixed arms in $O(K d)$ instead of $O(K d^2)$ per round.
+# The built-in learner stores the inverse as factors, which is necessary in float32 if an arm is played often. It
+# updates the scores and widths of fixed arms in $O(K d)$ instead of $O(K d^2)$ per round.
 #
 # The speed also depends on XLA, which comes with JAX. This notebook ran with:
 
@@ -198,8 +200,8 @@ for name, rate in forms.items():
 print("JAX", jax.__version__)
 
 # %% [markdown]
-# `check_algorithm` lists the equations of a learner without a rule, which run on one trial at a time, and those that
-# have a faster form:
+# `check_algorithm` lists those equations of a traced learner for which the interpreter has no rule, so that they run on
+# one trial at a time, and equations that have a faster form:
 
 # %%
 from jaxbandits.testing import speed as speed_of
@@ -210,7 +212,8 @@ for algorithm in (Solving(dim=D), Plain(dim=D)):
 # %% [markdown]
 # ## Any function
 #
-# `vmap_last(f)` replaces `jax.vmap(f, -1, -1)` for any function. `explain` lists the equations without a rule.
+# `vmap_last(f)` replaces `jax.vmap(f, -1, -1)` for any function. `explain` lists the equations for which there is no
+# rule.
 
 
 # %%
@@ -239,9 +242,9 @@ print(f"{points} points x 32 seeds: {seconds:.2f} s, {points * 32 * HORIZON / se
 # %% [markdown]
 # ## Single precision
 #
-# A vector register holds twice as many float32 as float64 numbers. `docs/precision.md` tabulates how much plays differ
-# between the two precisions. A running sum of many small numbers would lose digits, so metrics are summed in blocks,
-# and the host adds the blocks in float64.
+# A vector register holds twice as many float32 as float64 numbers. `docs/precision.md` tabulates how often the two
+# precisions lead to different plays. A running sum of many small numbers would lose digits, so metrics are summed in
+# blocks, and the host adds the blocks in float64.
 #
 # `docs/rates.md` has the rates of all learners and of two NumPy implementations; `make bench` measures them on your
 # machine.

@@ -11,13 +11,15 @@
 # %% [markdown]
 # # Models and rules: any exploration rule with any reward model
 #
-# A contextual learner has two parts. A *model* estimates the mean reward of each arm, and may say how uncertain it is;
-# a *rule* uses this to explore. `contextual.Bandit(model=..., rule=...)` combines a model and a rule.
+# A contextual learner has two parts. A *model* estimates the mean reward of each arm, and some models also say how
+# uncertain these estimates are. A *rule* uses the estimates to explore. `contextual.Bandit(model=..., rule=...)`
+# combines a model and a rule.
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells run hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -40,10 +42,10 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # %% [markdown]
 # ## The wheel bandit
 #
-# The context is a point of the unit disc. The mean reward of a fifth arm, the safe one, is 1.2; the means of the other
-# four arms are 1. If the context lies outside the radius $\delta$, however, one of these four, the arm of the context's
-# quadrant, has mean 50. Large rewards are therefore the rarer, the larger $\delta$ is (Riquelme, Tucker & Snoek, ICLR
-# 2018).
+# The context is a point of the unit disc, and there are five arms. The mean reward of one arm, the safe one, is 1.2.
+# The means of the other four arms, which belong to the four quadrants, are 1. If the norm of the context exceeds
+# $\delta$, however, the arm of the context's quadrant has mean 50. Large rewards therefore become rarer as $\delta$
+# grows (Riquelme, Tucker & Snoek, ICLR 2018).
 
 # %%
 import optax
@@ -58,9 +60,9 @@ print(f"regret per round: {env.uniform_regret:.2f} for uniform play, {env.safe_r
 # %% [markdown]
 # ## One rule, several models
 #
-# Thompson sampling draws the means of all arms jointly from the posterior. Three models with such draws are Bayesian
-# linear regression, Bayesian linear regression on random Fourier features of a Gaussian kernel, and an ensemble of
-# networks, each of which is trained on 95 % of the rounds.
+# Thompson sampling draws the means of all arms jointly from the posterior. We use three models that have such draws:
+# Bayesian linear regression, Bayesian linear regression on random Fourier features of a Gaussian kernel, and an
+# ensemble of networks, each of which is trained on a random 95 % of the rounds.
 
 # %%
 bayes = models.PerArm(model=models.NormalInverseGamma(dim=3), n_arms=5)
@@ -87,9 +89,10 @@ ax = result.plot("regret")
 # %% [markdown]
 # ## One model, several rules
 #
-# The model stays the same: a ridge regression on random features for each arm. UCB adds a multiple of the standard
-# deviation to the prediction. SquareCB draws each arm with a probability that falls with the gap between its prediction
-# and the largest one. V-IDS weighs the squared regret of an arm against the variance that its reward explains.
+# The model is the same for all rules: a ridge regression on random features for each arm. UCB adds a multiple of the
+# standard deviation to the prediction. SquareCB draws each arm with a probability that decreases with the gap between
+# its prediction and the largest prediction. V-IDS weighs the squared expected regret of an arm against the variance
+# that the best arm explains in its mean reward.
 
 # %%
 ridge = models.Ridge(n_arms=5, dim=50, ridge=0.01)
@@ -123,8 +126,8 @@ except InputError as error:
 # %% [markdown]
 # ## Sweeping fields of the model or the rule
 #
-# A sweep names a field of the model or the rule by its path. Real numbers are inputs of the compiled program, so one
-# program runs all points of the grid.
+# A sweep refers to a field of the model or the rule by its path. Real numbers are inputs of the compiled program, so
+# one program runs all points of the grid.
 
 # %%
 from jaxbandits import sweep
@@ -164,9 +167,10 @@ print(on_paths.table("regret"))
 # ## Networks
 #
 # Here the mean reward is $x'A'Ax$ (Zhou, Li & Gu, ICML 2020), which no linear model represents. `NeuralGradient` with
-# the rule `UCB` is NeuralUCB: its widths come from the gradient of the network. `LangevinNetwork` is a draw of the
-# weights itself, so that `Thompson` plays greedily on it. `SubspaceNetwork` filters the weights in a few random
-# directions, in one pass over the data.
+# the rule `UCB` is NeuralUCB, whose widths are computed from the gradient of the network. The weights of
+# `LangevinNetwork` are themselves an approximate posterior draw, so that `Thompson` plays greedily for these weights.
+# `SubspaceNetwork` varies the weights in a few random directions only, and estimates them by a Kalman filter in one
+# pass over the data.
 
 # %%
 from jaxbandits.contextual import NonlinearArms
@@ -191,7 +195,7 @@ print(on_forms.table("regret"))
 # ## Where to go from here
 #
 # * `docs/models.md` lists all models and rules with their costs and guarantees, and shows how to write your own model
-# in 30 lines.
+#   in about 30 lines.
 # * `jaxbandits reproduce classics/riquelme-wheel`, `classics/srinivas-fig5` and `classics/neural-h1-h3` run similar
-# comparisons and test the claims of the papers;
-#   `classics/russo-table1` compares V-IDS with eight policies for Bernoulli rewards.
+#   comparisons and test the claims of the papers. The experiment `classics/russo-table1` compares V-IDS with nine other
+#   policies for Bernoulli rewards.

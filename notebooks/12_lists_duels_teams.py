@@ -11,15 +11,16 @@
 # %% [markdown]
 # # Lists, duels, teams
 #
-# In many problems a round consists of more than one arm and one reward. A search engine shows a list and observes the
-# first click. A comparison of two rankers reveals only the winner. Radios share channels, and a transmission is lost
-# when two of them collide. The means of the arms may also change at unknown times. All of these problems use the same
-# simulation loop; only the types of decisions and feedback differ.
+# In many problems a round involves more than one arm and one reward. A search engine shows a list and observes the
+# first click. A comparison of two rankers reveals only the winner. Radios share channels, and transmissions are lost
+# when two radios use the same channel. The means of the arms may also change at unknown times. All of these problems
+# use the same simulation loop; only the types of decisions and feedback differ.
 
 # %% [markdown]
-# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells run hundreds of trials side
-# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+# In Colab, open this notebook and upload `jaxbandits` in the file panel, as a wheel or as a zip of the checkout. The
+# next cell installs it and keeps Colab's JAX, which matches Colab's CUDA. Use the CPU runtime: most cells run hundreds
+# of trials side by side, and we estimate that a GPU is faster only for more than about a thousand trials
+# (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -42,9 +43,9 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # %% [markdown]
 # ## Lists
 #
-# A list shows $m$ of $L$ items. The user reads it from the top and clicks on the first attractive item; item $e$ is
-# attractive with probability $w_e$. The learner returns a `SetDecision`, the items in the order of display, and
-# observes the rewards of the items up to the click. The regret of a list $A$ is
+# A list shows $m$ of $L$ items. The user reads the list from the top and clicks on the first attractive item; item $e$
+# is attractive with probability $w_e$. The learner returns a `SetDecision`, which contains the items in the order of
+# display, and observes the rewards of the items up to the click. The regret of a list $A$ is
 #
 # $$\prod_{e \in A} (1 - w_e) - \prod_{e \in A^*} (1 - w_e).$$
 
@@ -72,7 +73,7 @@ lists.plot("regret")
 # A dueling bandit compares two arms, and only the winner is revealed. Suppose that one arm, the Condorcet winner, beats
 # arm $i$ with probability $1/2 + \Delta_i$ for every other arm $i$. The regret of a duel between the arms $i$ and $j$
 # is then $(\Delta_i + \Delta_j) / 2$. On the cyclic instance, duels among the other arms are cheap and give more
-# information than duels with the winner. RMED2FH makes use of this, RMED1 does not.
+# information than duels with the winner. RMED2FH makes use of this fact, and RMED1 does not.
 
 # %%
 from jaxbandits.duels import RMED1, RMED2FH, RUCB, DoubleTS, DuelingArms
@@ -97,10 +98,10 @@ duels.plot("regret")
 #
 # ## Teams
 #
-# $P$ players share $K$ arms and do not communicate. Players who choose the same arm collide and receive no reward. With
-# MCTopM, a player that has an arm for itself stays there. Each selfish player runs a bandit algorithm as if it were
-# alone. The players of Musical Chairs and of SIC-MMAB do not know their number $P$: they estimate it by counting
-# collisions. In SIC-MMAB they also collide on purpose, to exchange their statistics bit by bit.
+# $P$ players share $K$ arms and do not communicate. Players who choose the same arm collide and receive no reward.
+# Under MCTopM, a player that has an arm to itself stays on this arm. Each player of the learner Selfish runs a bandit
+# algorithm as if it were alone. The players of Musical Chairs and of SIC-MMAB do not know their number $P$: they
+# estimate it by counting collisions. In SIC-MMAB they also collide on purpose, to exchange their statistics bit by bit.
 
 # %%
 from jaxbandits.teams import SICMMAB, MCTopM, MusicalChairs, RandTopM, Selfish, SharedArms
@@ -125,8 +126,8 @@ print(teams.table("collisions"))
 # ## Change points
 #
 # In this example the best of three arms changes twice. `Restarting` combines an index policy with a change detector:
-# when the detector signals that the mean of an arm has changed, the policy forgets the rewards of this arm. The oracle
-# knows the change points.
+# when the detector signals that the mean of an arm has changed, the past rewards of this arm are discarded. The
+# detector of the learner `oracle` is given the true change points.
 
 # %%
 from jaxbandits import detectors
@@ -151,5 +152,6 @@ print(changes.table("regret"))
 changes.plot("regret")
 
 # %% [markdown]
-# `jaxbandits reproduce classics/besson-tables` runs eleven learners on five problems of this kind and compares their
-# regret with the tables in Besson's thesis (2019). `jaxbandits reproduce classics/teams-k9` does the same for teams.
+# `jaxbandits reproduce classics/besson-tables` runs 16 learners, some of them variants of others, on five problems of
+# this kind and compares their regret with the tables in Besson's thesis (2019).
+# `jaxbandits reproduce classics/teams-k9` does the same for teams of players.

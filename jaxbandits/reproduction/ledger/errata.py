@@ -13,9 +13,9 @@ def markdown(papers: Mapping[str, Paper]) -> str:
     lines = [
         "# Errata",
         "",
-        "Some places of the papers do not hold as printed, and others leave a choice open that a program has to make.",
-        "The page of each paper lists them: what is printed, what is wrong or open, what is run, and a command that",
-        "shows it.",
+        "Some statements in the papers do not hold as printed; others leave open a choice that a program has to make.",
+        "The page of each paper lists these places: what is printed, what is wrong or left open, which version we run,",
+        "and a command that demonstrates the problem.",
         "",
         line(HEADER),
         "|" + "---|" * len(HEADER),
