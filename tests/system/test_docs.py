@@ -40,6 +40,12 @@ def empty_directory(tmp_path, monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
+def test_python_blocks_compile(page):
+    for line, code in blocks(page, "python"):
+        compile("\n" * line + code, page, "exec")
+
+
 @pytest.mark.quick_cases("data.md", "index.md", "performance.md")  # guarded.md: in test_second_process
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
 def test_python_blocks_run(page, empty_directory):
