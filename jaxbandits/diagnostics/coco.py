@@ -1,4 +1,4 @@
-"""Certificates of the constrained learners, as functions of a whole `Round`, for meters.
+"""Certificates of the constrained learners, as functions of a `Round` for meters.
 
 Meter("gap", meters.diagnostic("gap"), "last")                       upper bound on F_t(x_t) - min F_t, a certificate
 Meter("oracle_calls", meters.diagnostic("oracle_calls"), "sum")      total number of linear minimisations
@@ -6,8 +6,9 @@ Meter("weight", meters.diagnostic("weight"), "max")                  largest wei
 Meter("lemma_4", meters.lemma_4, "max")                              at most 1 if Lemma 4 holds
 Meter("gap_excess", meters.gap_excess, "max")                        at most 0 if the gap is a valid certificate
 
-The last two, and `oracle_shortfall`, are for the learners that take one Frank-Wolfe step per round on a quadratic,
-OFW-TVC and SCOFW-TVC. These meters project onto the domain, which the learners do not.
+Here `meters` is this module. The last two meters, and `oracle_shortfall`, are for the learners that take one
+Frank-Wolfe step per round on a quadratic, OFW-TVC and SCOFW-TVC. `lemma_4` and `gap_excess` project onto the domain,
+unlike the learners.
 """
 
 import functools
@@ -29,7 +30,7 @@ from jaxbandits.engine.meters import Round
 
 @functools.cache
 def diagnostic(name: str) -> Callable[[Any], jax.Array]:
-    """Return a `measure` for meters: one entry of the learner's `diagnostics` after the round.
+    """Return a `measure` for meters that returns the entry `name` of the learner's `diagnostics` after the round.
 
     Raises:
       InputError: during tracing, if the learner has no diagnostic of this name; the message lists its diagnostics.
@@ -69,7 +70,7 @@ class FollowedQuadratic(NamedTuple):
 
 
 def followed_quadratic(played: Any) -> FollowedQuadratic:
-    """Return the quadratic F_t on which the learner took its Frank-Wolfe step, with the gradient of this round in it.
+    """Return the quadratic F_t, including this round's gradient, on which the learner took its Frank-Wolfe step.
 
     Raises:
       InputError: during tracing, for a learner that takes no Frank-Wolfe step on a quadratic.
@@ -87,7 +88,7 @@ def followed_quadratic(played: Any) -> FollowedQuadratic:
 def lemma_4(played: Any) -> jax.Array:
     """Return `(F_{s:t}(x_{t+1}) - min_K F_{s:t}) / (2 D^2 sigma_{s,t+1})` of OFW-TVC, with sigma as printed.
 
-    It is 0 for SCOFW-TVC.
+    The value is 0 for SCOFW-TVC.
     """
     run = played.next_state.run
     if not isinstance(run, Epochs):
@@ -97,9 +98,9 @@ def lemma_4(played: Any) -> jax.Array:
 
 
 def gap_excess(played: Any) -> jax.Array:
-    """Return `F_t(x_t) - min_K F_t` less the Frank-Wolfe gap, divided by kappa D^2.
+    """Return `F_t(x_t) - min_K F_t` minus the Frank-Wolfe gap, divided by kappa D^2.
 
-    It is positive if the gap is too small to be a certificate.
+    The value is positive if the gap is too small to be a certificate.
     """
     f, domain = followed_quadratic(played), played.algorithm.domain
     excess = f.excess(domain, played.state.run.last.x) - played.next_state.run.last.gap
@@ -107,9 +108,9 @@ def gap_excess(played: Any) -> jax.Array:
 
 
 def oracle_shortfall(exact: Callable[[Any], Any]) -> Callable[[Any], jax.Array]:
-    """Return a `measure` for meters: `1 - <c, v> / min_K <c, .>` on a set K around 0.
+    """Return a `measure` for meters that returns `1 - <c, v> / min_K <c, .>`, for a set K that contains 0.
 
-    Here c is the direction of the Frank-Wolfe step of the round, and v the answer of the oracle.
+    Here c is the direction of the Frank-Wolfe step of the round, and v is the answer of the oracle.
 
     Args:
       exact: function from the learner's domain to the same domain with an exact oracle.

@@ -30,7 +30,7 @@ class Region(NamedTuple):
     value: Callable[[np.ndarray], np.ndarray]  # [N, 2] -> [N], at most 0 inside, increasing along rays from `center`
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Return `[N]`, True for points `[N, 2]` inside the set."""
+        """Return a mask `[N]`, True for the points `[N, 2]` that lie in the set."""
         return self.value(np.asarray(points, np.float64)) <= 0.0
 
 
@@ -38,7 +38,7 @@ def within_ball(region: Region, bound: float) -> Region:
     """Return the part of the region with `||theta|| <= bound`.
 
     Raises:
-      InputError: if its centre is not in the ball.
+      InputError: if the centre of the region is not in the ball.
     """
     if np.linalg.norm(region.center) > bound * (1.0 + 1e-9):
         raise InputError(f"the centre of {region.name} has norm {np.linalg.norm(region.center):.4g}, above {bound:.4g}")
@@ -51,7 +51,7 @@ def within_ball(region: Region, bound: float) -> Region:
 
 
 def boundary(region: Region, n: int = 720) -> np.ndarray:
-    """Find n points `[n, 2]` of the boundary in order, by bisection along rays from the centre.
+    """Return n points `[n, 2]` of the boundary, counterclockwise, found by bisection along rays from the centre.
 
     Raises:
       InputError: if the region is not bounded.
@@ -89,11 +89,11 @@ def confidence_set(name: str, learner: Any, xs: np.ndarray, rs: np.ndarray) -> R
       name: name of the region.
       learner: learner with `dim=2`, `recommend`, which returns the centre, and `error_ratio`, which increases along the
         rays from the centre.
-      xs: arms `[T, 2]`; if the learner has `n_arms`, at most as many different arms.
+      xs: arms `[T, 2]`; if the learner has a field `n_arms`, at most `n_arms` of them are different.
       rs: rewards `[T]`.
 
     Raises:
-      InputError: for arms that are not in the plane, or too many of them.
+      InputError: if the arms are not in the plane, or if there are too many different arms.
     """
     xs = np.asarray(xs)
     if xs.ndim != 2 or xs.shape[1] != 2:

@@ -13,10 +13,10 @@ from jaxbandits.numerics import inverse_factors
 
 @functools.cache  # one object per name, since programs are found by their meters
 def coverage(name: str = "error_ratio") -> Meter:
-    """Return a meter of the largest `||theta_t - theta*|| / radius_t`, above 1 once theta* leaves a confidence set.
+    """Return a meter of the largest `||theta_t - theta*|| / radius_t`, above 1 if theta* has left a confidence set.
 
-    It is for learners with `error_ratio(t, state, theta)` on environments whose state has `theta`, and is measured
-    after each update.
+    The learner needs a method `error_ratio(t, state, theta)`, and the state of the environment a field `theta`. The
+    ratio is measured after each update.
     """
 
     def measure(r: Round) -> jax.Array:
@@ -27,7 +27,7 @@ def coverage(name: str = "error_ratio") -> Meter:
 
 @functools.cache
 def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_slack") -> Meter:
-    """Return a meter of the right minus the left side of (11) in arXiv:2507.11847 for GLB-OMD, which is never negative.
+    """Return a meter of the slack of (11) in arXiv:2507.11847 for GLB-OMD, right side minus left side, which is >= 0.
 
         ||theta_t+1 - theta*||^2_{H_t+1} <= 4 lambda S^2 + 2 eta sum_s [l_s(theta*) - l_s(theta_s+1)]
             + (2 eta R S C_mu / g) sum_s ||theta_s - theta_s+1||^2 - sum_s ||theta_s - theta_s+1||^2_{H_s}

@@ -23,15 +23,15 @@ _FIELDS: dict[str, Callable[[Round], Any]] = {
 
 
 def history(*names: str) -> list[Meter]:
-    """Return meters that record single rounds, for `record_points=horizon`.
+    """Return a list of meters that record single rounds, every round with `record_points=horizon`.
 
     Args:
-      *names: for a bandit `arm` (its index), `received` (the reward), `probability` (with which the arm was drawn) and
-        `features` (of the arm, `[d]`); for online optimisation `played_point` `[d]` and `observed_loss` `[Q]`. The
-        default is `arm` and `received`.
+      *names: parts of a round. For a bandit: `arm` (index of the arm), `received` (the reward), `probability` (with
+        which the arm was drawn) and `features` (of the arm, `[d]`). For online optimisation: `played_point` `[d]` and
+        `observed_loss` `[Q]`. The default is `arm` and `received`.
 
     Raises:
-      InputError: for other names.
+      InputError: if a name is none of the above.
     """
     for name in names:
         if name not in _FIELDS:

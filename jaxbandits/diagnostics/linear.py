@@ -12,11 +12,11 @@ from jaxbandits.simulation import Meter, Round
 
 
 def error_ratio(r: Round) -> Any:
-    """Return ||theta_{t+1} - theta*||_{V_t} / radius_t of a learner that `HasConfidenceSet`.
+    """Return ||theta_{t+1} - theta*||_{V_t} / radius_t `[]` of a learner that implements `HasConfidenceSet`.
 
     If it is above 1, the confidence set does not contain theta*.
 
-    Centre and design matrix are those of the learner's regression: fields of the state, or of its `estimate`.
+    The centre and the design matrix are fields of the learner's state, or of its field `estimate`.
     """
     found = getattr(r.next_state, "estimate", r.next_state)
     length = jnp.sqrt(inverse_factors.norm_sq(found.inverse, found.theta - r.env_state.theta))
@@ -25,7 +25,7 @@ def error_ratio(r: Round) -> Any:
 
 @functools.cache  # one object per name, since programs are found by their meters
 def coverage(name: str = "error_ratio") -> Meter:
-    """Return a meter of the largest `error_ratio` over rounds, above 1 once theta* leaves a confidence set."""
+    """Return a meter of the largest `error_ratio` over rounds, above 1 if theta* has left a confidence set."""
     return Meter(name, error_ratio, "max")
 
 

@@ -3,8 +3,8 @@
     Meter("projection", meters.worst_projection, "max")
     Meter("slack", meters.least_slack((8.0,), (-8.0,)), "sum")
 
-They apply to rounds of OONS and CLA-OONS, and to all base learners of CA-OONS. The functions `meta_*` and
-`worst_meta_precondition` are about the meta algorithm, so they apply to CA-OONS alone.
+Here `meters` is this module. The functions apply to rounds of OONS and CLA-OONS, and to all base learners of CA-OONS.
+The functions `meta_*` and `worst_meta_precondition` concern the meta algorithm, so that they apply to CA-OONS only.
 """
 
 import functools
@@ -26,15 +26,15 @@ from jaxbandits.numerics.linalg import Vector
 
 @functools.cache
 def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Callable[[Any], jax.Array]:
-    """Return a `measure` for meters: slack of the path-wise inequality for comparators u.
+    """Return a `measure` for meters that returns the smallest slack of the path-wise inequality.
 
-    Each comparator is scaled into a learner's ball. The slack is the smallest over comparators and learners.
-
-    It is >= 0 in every round up to rounding, and so is its sum over rounds; "max" of its negative is about 0.
+    The minimum is over the comparators, each scaled into the ball of the learner, and over the learners. Up to
+    rounding, the slack is >= 0 in every round, and so is its sum over rounds.
 
     Args:
-      *comparators: one or several points u, with `d` coordinates each.
-      relative: True to divide by the size of the terms (`rounds.inequality_slack`); for "max", not for "sum".
+      *comparators: one or more points u, with `d` coordinates each.
+      relative: True: divide by the size of the terms (`oons_rounds.inequality_slack`); such slacks should not be
+        summed.
     """
 
     def measure(played: Round) -> jax.Array:
@@ -51,20 +51,23 @@ def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Call
 
 
 def worst_projection(played: Any) -> jax.Array:
-    """Return the largest residual of the two projections in a round, over all learners; for "max"."""
+    """Return the largest residual of the two projections in a round, over all learners; use it with `reduce="max"`."""
     return jnp.max(jnp.stack(jax.vmap(rounds.projection_residuals)(_rounds(played))))
 
 
 def worst_precondition(played: Any) -> jax.Array:
-    """Return the largest ratio of `rounds.preconditions`; at most 1 under the theory's constants. For "max"."""
+    """Return the largest ratio of `oons_rounds.preconditions`, at most 1 under the theory's constants.
+
+    Use it with `reduce="max"`.
+    """
     return jnp.max(jnp.stack(jax.vmap(rounds.preconditions)(_rounds(played))))
 
 
 def worst_stability(played: Any) -> jax.Array:
-    """Return the largest excess of the learners over Lemma C.3 (with factor 1), <= 0 up to rounding. For "max".
+    """Return the largest violation of Lemma C.3 (with factor 1) over the learners, <= 0 up to rounding.
 
-    It is divided by the right side plus the product of norms on the left, which bounds the rounding error of the
-    points.
+    The violation is divided by the right side plus the product of the norms on the left side, which bounds the rounding
+    error of the points. Use it with `reduce="max"`.
     """
     r = _rounds(played)
     product, bound = jax.vmap(rounds.stability)(r)
@@ -76,7 +79,10 @@ def worst_stability(played: Any) -> jax.Array:
 
 @functools.cache
 def meta_regret(i: int) -> Callable[[Any], jax.Array]:
-    """Return a `measure` for meters: `<l_t, w_t - e_i>` of CA-OONS, for its base learner i = 0, 1, ...; for "sum"."""
+    """Return a `measure` for meters that returns `<l_t, w_t - e_i>` for base learner i = 0, 1, ... of CA-OONS.
+
+    Use it with `reduce="sum"`.
+    """
 
     def measure(played: Round) -> jax.Array:
         return meta_loss(played) - _meta_losses(played)[i]
@@ -86,9 +92,9 @@ def meta_regret(i: int) -> Callable[[Any], jax.Array]:
 
 @functools.cache
 def meta_allowance(i: int) -> Callable[[Any], jax.Array]:
-    """Return a `measure` for meters: `meta_bound` of base learner i after the rounds up to the current round.
+    """Return a `measure` for meters that returns `meta_bound` of base learner i after the current round.
 
-    It is for "last", and at least the sum of `meta_regret(i)`.
+    Use it with `reduce="last"`. The bound is at least the sum of `meta_regret(i)` up to this round.
     """
 
     def measure(played: Round) -> jax.Array:
@@ -98,12 +104,12 @@ def meta_allowance(i: int) -> Callable[[Any], jax.Array]:
 
 
 def meta_loss(played: Any) -> jax.Array:
-    """Return `<l_t, w_t>` of CA-OONS; for "sum"."""
+    """Return `<l_t, w_t>` of CA-OONS; use it with `reduce="sum"`."""
     return jnp.sum(_meta_losses(played) * played.state.play.weights)
 
 
 def meta_budget(played: Any) -> jax.Array:
-    """Return the smallest value over base learners i of `sum_t l_{t,i}` plus the `meta_bound` of i; for "last".
+    """Return the minimum over base learners i of `sum_t l_{t,i}` plus the `meta_bound` of i; use `reduce="last"`.
 
     The sum of `meta_loss` minus this value is the largest violation of the meta regret inequality over all base
     learners: it is negative if all inequalities hold.
@@ -114,7 +120,7 @@ def meta_budget(played: Any) -> jax.Array:
 def worst_meta_precondition(played: Any) -> jax.Array:
     """Return the largest `2 c_meta beta_k |l_t^j - h_t^j|` over k and j in Z(k).
 
-    It is at most 1 under the theory's constants.
+    The value is at most 1 under the theory's constants.
     """
     error = _meta_losses(played) - played.state.play.hint
     learners = played.state.meta.learners

@@ -1,4 +1,4 @@
-"""Inequalities in the analysis of OONS, CLA-OONS and CA-OONS that hold in every round of every trace, as numbers.
+"""Inequalities in the analysis of OONS, CLA-OONS and CA-OONS that hold in every round of every trace.
 
 Every inequality has explicit constants, so a run can check it. The functions take one round of OONS, an `OONSRound`:
 `inequality_slack` is for a comparator u (the path-wise regret inequality), `projection_residuals` shows that both steps
@@ -43,13 +43,14 @@ class OONSRound(NamedTuple):
 
 
 def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Array:
-    """Return right minus left side of the path-wise inequality in one round, >= 0 up to rounding, for ||u|| <= radius.
+    """Return the slack of the path-wise inequality in one round for ||u|| <= radius, >= 0 up to rounding.
 
     <g_t, x_t - u> <= <x_t - x'_{t+1}, nabla_t - m_t> + (||u - x'_t||^2 - ||u - x'_{t+1}||^2 - ||x'_{t+1} - x_t||^2
-                      - ||x_t - x'_t||^2) / 2 + (c_corr / 2) eta_t (<u, e_t>^2 - <x_t, e_t>^2)        norms of A_t
+                      - ||x_t - x'_t||^2) / 2 + (c_corr / 2) eta_t (<u, e_t>^2 - <x_t, e_t>^2)
 
-    The inequality follows from both steps being minimisers, and holds for any constants. With `relative` the slack is
-    divided by the sum of the sizes of its terms, so that rounding errors are a few machine epsilons for any u.
+    The slack is the right side minus the left side, and the norms are those of A_t. The inequality holds for any
+    constants, because both steps are minimisers. With `relative` the slack is divided by the sum of the sizes of its
+    terms, so that rounding errors are a few machine epsilons for any u.
     """
 
     def square_norm(x: Vector) -> jax.Array:
@@ -74,12 +75,12 @@ def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Arr
 
 
 def projection_residuals(r: OONSRound) -> tuple[jax.Array, jax.Array]:
-    """Return `(R ||q|| + <q, x>) / (R s)` of both steps, where q is the gradient at x, and s its scale.
+    """Return `(R ||q|| + <q, x>) / (R s)` for both steps, where q is the gradient at x, and s is its scale.
 
-    It is 0 at the minimiser over the ball.
+    The value is 0 at the minimiser over the ball.
 
     A step that projects in the Euclidean norm, a plausible mistake, has a residual of about 0.1, although it satisfies
-    the inequality above.
+    the path-wise inequality.
     """
     return _residual(r, r.play, r.hint), _residual(r, r.next_center, r.nabla)
 
@@ -93,9 +94,9 @@ def _residual(r: OONSRound, x: Vector, slope: Vector) -> jax.Array:
 
 
 def stability(r: OONSRound) -> tuple[jax.Array, jax.Array]:
-    """Return both numbers of Lemma C.3: `0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2`.
+    """Return the inner product and the bound in `0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2`.
 
-    The norm is that of the inverse of A_t.
+    This is Lemma C.3; the norm is that of the inverse of A_t.
 
     The lemma has a factor 2 on the right side; the inequality holds without this factor.
     """
@@ -166,7 +167,13 @@ def _round(
 
 
 def inside(algorithm: Any, state: State, decision: PointDecision, feedback: Feedback) -> OONSRound:
-    """Return `[L]` rounds of OONS inside a round of OONS or CLA-OONS (L = 1) or of CA-OONS (L = N base learners)."""
+    """Return the `[L]` rounds of OONS that a round of a learner contains.
+
+    L is 1 for OONS and CLA-OONS, and the number N of base learners for CA-OONS and its anytime version.
+
+    Raises:
+      InputError: for any other algorithm.
+    """
     if isinstance(algorithm, AnytimeCAOONS):
         algorithm = algorithm.learner
     if isinstance(algorithm, CAOONS):

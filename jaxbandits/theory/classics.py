@@ -51,13 +51,13 @@ def etc_regret(gap: float, horizon: int, exploration: int) -> float:
 
 
 def etc_bound(gap: float, horizon: int) -> float:
-    """Return the bound (6.6) of Lattimore & Szepesvari on the regret of ETC in n rounds, with the m of (6.5)."""
+    """Return the bound (6.6) of Lattimore & Szepesvari on the regret of ETC with the m of (6.5), for horizon n."""
     log_term = max(0.0, math.log(horizon * gap * gap / 4.0))
     return min(horizon * gap, gap + 4.0 / gap * (1.0 + log_term))
 
 
 def ucb_bound(gap: float, horizon: int) -> float:
-    """Return the bound 3 D + 16 log n / D of Theorem 7.1 of Lattimore & Szepesvari for two arms."""
+    """Return the bound 3 D + 16 log n / D of Lattimore & Szepesvari, Theorem 7.1, for two arms with gap D."""
     return 3.0 * gap + 16.0 * math.log(horizon) / gap
 
 
@@ -65,8 +65,7 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
     """Return w* `[K]` and T* of Garivier & Kaufmann, Theorem 5, for Bernoulli arms with a unique best arm.
 
     The expected stopping time of a learner with error probability at most delta is at least T* kl(delta, 1 - delta)
-    (Theorem 1). As in the paper, the computation is a nested bisection: for x_b(y) with g_b = y, and for y with F(y) =
-    1.
+    (Theorem 1). As in the paper, two nested bisections solve g_b = y for x_b(y), and F(y) = 1 for y.
     """
     best = int(np.argmax(means))
     top, others = means[best], [mean for i, mean in enumerate(means) if i != best]

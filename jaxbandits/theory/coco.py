@@ -1,4 +1,4 @@
-"""Bounds of Theorems 1 to 4 with all constants (Wang, Wan & Zhang, AAAI 2025)."""
+"""Bounds of Theorems 1 to 4 for the constrained learners, with all constants (Wang, Wan & Zhang, AAAI 2025)."""
 
 import math
 from typing import NamedTuple
@@ -20,21 +20,24 @@ def theorem_1(G: float, D: float, T: float) -> Bounds:
 
 
 def theorem_2(G: float, D: float, T: float, alpha: float) -> Bounds:
-    """Return the bounds of SCOFW-TVC for alpha-strongly convex losses; the second is the inequality in (41)."""
+    """Return the bounds of SCOFW-TVC for alpha-strongly convex losses; the second is the inequality in (41).
+
+    G, D and T are as in `theorem_1`.
+    """
     gamma, beta = constants(G, D, T, alpha)
     regret = 224.0 * G * G * T ** (2.0 / 3.0) / (gamma * gamma * alpha) + G * D * (gamma + 1.0) / gamma
     return Bounds(regret, math.sqrt((2.0 + gamma) / beta**2 + 2.0 * gamma * G * D * T / beta))
 
 
 def theorem_2_last_form(G: float, D: float, T: float, alpha: float) -> float:
-    """Return the last expression of (41) as printed; for the beta of (40), it does not equal the inequality."""
+    """Return the last expression of (41) as printed; for the beta of (40), it differs from the bound of `theorem_2`."""
     gamma, _ = constants(G, D, T, alpha)
     first = 500.0 * G * G * (2.0 + gamma) * T ** (4.0 / 3.0) / (gamma * alpha)
     return math.sqrt(first + gamma * gamma * alpha * D * T ** (5.0 / 3.0) / (250.0 * G))
 
 
 def constants(G: float, D: float, T: float, alpha: float) -> tuple[float, float]:
-    """Return the constants `(gamma, beta)` of equation (40)."""
+    """Return the constants `(gamma, beta)` of equation (40); G, D and T are as in `theorem_1`."""
     gamma = G / (G + alpha * D)
     return gamma, gamma * alpha / (500.0 * G * G * T ** (2.0 / 3.0))
 
@@ -42,9 +45,9 @@ def constants(G: float, D: float, T: float, alpha: float) -> tuple[float, float]
 def theorem_3(G: float, D: float, T: float, *, dim: int, M: float, r: float, c: float) -> Bounds:
     """Return the bounds of BFW-TVC on the expected regret and on the violation, with the constants of the proof.
 
-    d M bounds the gradient estimates, r is the radius of the ball in K, and delta = c T^(-1/4). C_2 in the statement is
-    C_3 in the proof. Equation (54) omits a factor 2 D of T sqrt(eps), which is restored here; the term 1 of C_2
-    therefore becomes max(1, D / 4).
+    G, D and T are as in `theorem_1`; d M bounds the gradient estimates, r is the radius of the ball in K, and delta = c
+    T^(-1/4). C_2 in the statement is C_3 in the proof. Equation (54) omits a factor 2 D of T sqrt(eps), which is
+    restored here; the term 1 of C_2 therefore becomes max(1, D / 4).
     """
     first, second = _constants_3(G, D, dim=dim, M=M, r=r, c=c)
     power = T**0.75
@@ -62,7 +65,8 @@ def _constants_3(G: float, D: float, *, dim: int, M: float, r: float, c: float) 
 def theorem_4(G: float, D: float, T: float, alpha: float, *, dim: int, M: float, r: float, c: float) -> Bounds:
     """Return the bounds of SCBFW-TVC with the constants of the proof, beta = 1 and the gamma of the proof.
 
-    The first bound is on the expected regret, and delta = c T^(-1/3).
+    The first bound is on the expected regret, and delta = c T^(-1/3). G, D and T are as in `theorem_1`; M, r and c are
+    as in `theorem_3`.
     """
     log_t = math.log(T) / 3.0
     third = 8.0 + 3.0 * c + c * D / r + 12.0 * D  # C_3

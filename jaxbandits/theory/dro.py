@@ -1,10 +1,10 @@
 """Bounds in group DRO with losses in [0, 1] (Zhang et al., JMLR, arXiv:2302.09267).
 
 The functions for duality gaps and for the regrets of the players return two bounds after `rounds` rounds with m groups:
-a bound on the expected value, and a bound that holds with probability 1 - delta. `product` is D^2 G^2, where D^2 is the
-range of ||w - w_1||^2 / 2 over W and G bounds the norms of the gradients; k is the number of largest risks that ATkRO
-averages. Regrets are means over the rounds: for fixed steps they are the printed sums divided by T, and for anytime
-forms they are the means of (31).
+the first is a bound on the expected value, and the second holds with probability 1 - delta. `product` is D^2 G^2, where
+D^2 is the range of ||w - w_1||^2 / 2 over W and G bounds the norms of the gradients; k is the number of largest risks
+that ATkRO averages. Regrets are means over the rounds: for fixed steps they are the printed sums divided by T, and for
+anytime forms they are the means of (31).
 
 For unequal budgets n_i, `theorem_9` and `theorem_10` return a bound on the risk of each group.
 """
@@ -16,20 +16,29 @@ import numpy as np
 
 
 def theorem_1(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the duality gap of SMD(m), or for k > 1 of ATkRO(m) (Theorem 12)."""
+    """Return the bounds on the duality gap of SMD(m), or for k > 1 of ATkRO(m) (Theorem 12).
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     factor = math.sqrt(10.0 * (product + math.log(m / k)) / rounds)
     return 2.0 * factor, (8.0 + 2.0 * math.log(2.0 / delta)) * factor
 
 
 def theorem_2(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the duality gap of SMD(m)_a, or for k > 1 of ATkRO(m)_a (Theorem 13)."""
+    """Return the bounds on the duality gap of SMD(m)_a, or for k > 1 of ATkRO(m)_a (Theorem 13).
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     log_t, certain = math.log(rounds), math.log(2.0 / delta)
     factor = math.sqrt(product + math.log(m / k)) / (math.sqrt(2.0) * (math.sqrt(rounds + 1.0) - 1.0))
     return factor * (5.0 + 3.0 * log_t), factor * (9.0 + 11.0 * certain + 7.0 * log_t + 3.0 * certain * log_t)
 
 
 def theorem_5(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the duality gap of Online(1), which do not depend on k."""
+    """Return the bounds on the duality gap of Online(1), which do not depend on k.
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     del k
     log_m, d_g, noise = math.log(m), math.sqrt(product), math.sqrt(1.0 / (2.0 * rounds))
     players = 3.0 * math.sqrt(m * log_m / rounds) + noise
@@ -40,7 +49,10 @@ def theorem_5(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
 
 def theorem_8(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the duality gap of Online(1)_a and of ATkRO(1)_a (Theorem 16), which do not depend on k."""
+    """Return the bounds on the duality gap of Online(1)_a and of ATkRO(1)_a (Theorem 16), which do not depend on k.
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     del k
     log_m, log_t, d_g = math.log(m), math.log(rounds), math.sqrt(product)
     weights, ratio, noise = (3.0 + log_t) * math.sqrt(m * log_m), math.sqrt(m / log_m), math.sqrt((1.0 + log_t) / 2.0)
@@ -51,7 +63,10 @@ def theorem_8(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
 
 def theorem_15(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the duality gap of ATkRO(k); the part for the weights is Theorem 14."""
+    """Return the bounds on the duality gap of ATkRO(k); the part for the weights is Theorem 14.
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     log_m, d_g, noise = math.log(m), math.sqrt(product), math.sqrt(1.0 / (2.0 * rounds))
     ratio, entropy, each = math.sqrt(m / (k * rounds * log_m)), math.sqrt(m * log_m / (k * rounds)), m / (k * rounds)
     mean = 2.0 * d_g * math.sqrt(5.0 / rounds) + 3.0 * noise + 2.0 * ratio + 3.0 * entropy + each * (2.0 + log_m)
@@ -61,14 +76,20 @@ def theorem_15(m: int, rounds: float, k: int = 1, *, product: float, delta: floa
 
 
 def theorem_3(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the regret of the first player (the model) of Online(1) and of ATkRO(k), divided by T."""
+    """Return the bounds on the regret of the first player (the model) of Online(1) and of ATkRO(k), divided by T.
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     del m, k
     factor = math.sqrt(product / rounds)
     return 2.0 * math.sqrt(5.0) * factor, factor * (2.0 * math.sqrt(5.0) + 8.0 * math.sqrt(math.log(1.0 / delta)))
 
 
 def theorem_4(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the regret of the second player (the weights) of Online(1), divided by T."""
+    """Return the bounds on the regret of the second player (the weights) of Online(1), divided by T.
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     del k, product
     log_m = math.log(m)
     first = 3.0 * math.sqrt(m * rounds * log_m) + math.sqrt(rounds / 2.0)
@@ -77,7 +98,10 @@ def theorem_4(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
 
 def theorem_6(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on O_1 of (31), the weighted mean regret of the model of Online(1)_a and of ATkRO(1)_a."""
+    """Return the bounds on O_1 of (31), the weighted mean regret of the model of Online(1)_a and of ATkRO(1)_a.
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     del m, k
     factor, log_t = math.sqrt(product) / (math.sqrt(rounds + 1.0) - 1.0), math.log(rounds)
     mean, likely = 9.0 / 4.0 + 5.0 / 4.0 * log_t, 17.0 / 4.0 + 13.0 / 4.0 * log_t + 2.0 * math.log(1.0 / delta)
@@ -85,7 +109,10 @@ def theorem_6(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
 
 def theorem_7(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on O_2 of (31), the weighted mean regret of the weights of Online(1)_a."""
+    """Return the bounds on O_2 of (31), the weighted mean regret of the weights of Online(1)_a.
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     del k, product
     log_m, log_t = math.log(m), math.log(rounds)
     weights, ratio, noise = (3.0 + log_t) * math.sqrt(m * log_m), math.sqrt(m / log_m), math.sqrt((1.0 + log_t) / 2.0)
@@ -95,7 +122,10 @@ def theorem_7(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
 
 def theorem_14(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the regret of the second player (the weights) of ATkRO(k), divided by T."""
+    """Return the bounds on the regret of the second player (the weights) of ATkRO(k), divided by T.
+
+    The first bound is on the expected value, and the second bound holds with probability 1 - delta.
+    """
     del product
     log_m, noise, each = math.log(m), math.sqrt(rounds / 2.0), m / k
     ratio, entropy = math.sqrt(m * rounds / (k * log_m)), 3.0 * math.sqrt(m * rounds * log_m / k)

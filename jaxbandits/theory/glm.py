@@ -10,7 +10,7 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 
 
 def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) -> np.ndarray:
-    """Return the explicit bound in the proof of Theorem 2, with kappa computed over the whole ball.
+    """Return the explicit bound `[..., M]` in the proof of Theorem 2, with kappa computed over the whole ball.
 
         Reg_t <= 2 g2 + 4 g1^2 R + 2 g1 sqrt(2 g2 R) + 2 g1 sqrt(t / kappa_*)
         g1 = 2 beta_t sqrt(2 d (1 + C_mu) / g) sqrt(log(1 + t C_mu / (g d lambda)))

@@ -6,7 +6,7 @@ from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 
 
 def theorem_1(algorithm: HvtUCB, rounds: np.ndarray, noise_power: np.ndarray) -> np.ndarray:
-    """Return the explicit bound in the proof of Theorem 1.
+    """Return the explicit bound `[..., M]` in the proof of Theorem 1.
 
         4 beta_t (sqrt(2 kappa (sum nu^2 + 1)) + 4 c L kappa / sqrt(lambda))
 
@@ -33,7 +33,7 @@ def theorem_1(algorithm: HvtUCB, rounds: np.ndarray, noise_power: np.ndarray) ->
 def lemma_2(
     gap: np.ndarray, stability: np.ndarray, negative: np.ndarray, *, ridge: float, norm_bound: float
 ) -> np.ndarray:
-    """Return the right side of Lemma 2 for alpha = 2, a bound on ||theta_{t+1} - theta*||^2 in the norm of V_t.
+    """Return the right side `[..., M]` of Lemma 2 for alpha = 2, which bounds ||theta_{t+1} - theta*||^2_{V_t}.
 
     Args:
       gap: `[..., M]` sum of 2 <grad l~_s - grad l_s, theta_s - theta*>, where l~ is the loss without noise.

@@ -1,4 +1,4 @@
-"""Regret bounds in the SEA model (Wang, Barik, Zhao & Tan, NeurIPS 2025)."""
+"""Regret bounds in the stochastically extended adversarial (SEA) model (Wang, Barik, Zhao & Tan, NeurIPS 2025)."""
 
 import math
 from typing import Any
@@ -25,7 +25,7 @@ def theorem_3_1(  # noqa: PLR0913
     errors: np.ndarray,
     moves: np.ndarray,
 ) -> np.ndarray:
-    """Return the bound of Theorem 3.1 with the constants of its proof (Appendix C.2).
+    """Return the bound `[..., M]` of Theorem 3.1 with the constants of its proof (Appendix C.2).
 
         R_T(u) <= (33 / 16) r log(1 + T eta_1 z_T^2 / z_1^2) / eta_T + 2 z_1^2 (1 + eta_1) ||u||^2 + D (z_T - z_1) / 16
                   + 24 sum_t eta_t <u, e_t>^2 - z_1^2 sum_{t >= 2} ||x_t - x_{t-1}||^2,   e_t = g_t - m_t
@@ -62,7 +62,7 @@ def conversion_2(lipschitz: float, noise: np.ndarray, variation: np.ndarray) -> 
 def theorem_4_5(
     norm: float, lipschitz: float, *, variance: float, variation: float, deviation: float, mean_gradients: float
 ) -> dict[str, float]:
-    """Return the terms of the bound of Theorem 4.5, without constants and logarithms, by their names in the paper.
+    """Return a dictionary of the terms of the bound of Theorem 4.5, without constants and logarithms.
 
     Args:
       norm: ||u||.

@@ -1,4 +1,4 @@
-"""Bayes-UCB for rewards 0 and 1 (Kaufmann, Cappe & Garivier, AISTATS 2012, Algorithm 1).
+"""Bayes-UCB for rewards in {0, 1} (Kaufmann, Cappe & Garivier, AISTATS 2012, Algorithm 1).
 
     play   argmax_i  Q(1 - 1 / (t log^c n), Beta(alpha_0 + S_i, beta_0 + F_i))
 
@@ -27,8 +27,9 @@ class BayesUCB(BetaPosterior):
 
     Deviations:
       * [printed] The default is c = 0, as in the paper's experiments; `theory` uses c = 5.
-      * [ours] Round 1 uses the median, since the quantile of order 0 is 0 for every arm. A reward between 0 and 1
-        counts as a fractional success; rewards outside [0, 1] are clipped. Ties go to the first arm.
+      * [ours] Round 1 uses the median, since 1 - 1 / t is 0 in this round and the quantile of order 0 is 0 for every
+        arm. A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Ties go to the
+        first arm.
 
     References:
       Emilie Kaufmann, Olivier Cappe, Aurelien Garivier. On Bayesian Upper Confidence Bounds for Bandit Problems.
@@ -41,7 +42,7 @@ class BayesUCB(BetaPosterior):
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "BayesUCB":
-        """Use c = 5, the smallest value for which the guarantee holds, for n rounds."""
+        """Use c = 5, the smallest value for which the guarantee holds; `horizon` is the number n of rounds."""
         fields: Fields = {"n_arms": n_arms, "horizon": horizon, "c": 5.0}
         return cls(**fields | changes)
 

@@ -1,13 +1,14 @@
 """Abstract information-directed sampling for Bernoulli rewards, on a grid (Russo & Van Roy, OR 2018, Algorithm 4).
 
-    theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i) on G midpoints x of [0, 1]: masses f_i, distribution F_i
+    theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i) masses f_i and distribution function F_i on a grid x
     alpha_i = P(i is the best) = sum_x f_i prod_{j != i} F_j,   R_j(x) = E[theta_j | theta_j <= x]
     m_ij    = E[theta_j | i is the best] = sum_x f_i prod_{k != i} F_k R_j / alpha_i,   R_i(x) = x
     D_a     = sum_i alpha_i m_ii - m_a,   m_a = E[theta_a]
-    play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
+    play    an arm drawn from the distribution p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
-F_i(x) includes half of the mass at the point x. The state stores f, F and R of all arms, and a round recomputes them
-only for the arm that was played. A concrete subclass defines the information g `[K]`. The cost per round is $O(K^2 G)$.
+The grid x consists of the midpoints of G equal subintervals of [0, 1]. F_i(x) includes half of the mass at x. The state
+stores f, F and R of all arms, and a round recomputes them only for the arm that was played. A concrete subclass defines
+the information g `[K]`. The cost per round is $O(K^2 G)$.
 """
 
 import abc
@@ -28,7 +29,7 @@ _LEAST = 1e-30  # smallest probability that is used as a divisor
 
 
 class GridRow(NamedTuple):
-    """Posterior of one mean on the grid; with a leading axis `[K]`, the posteriors of all arms."""
+    """Posterior of the mean of one arm on the grid; with a leading axis `[K]`, the posteriors of all arms."""
 
     mass: jax.Array  # [G]  f
     below: jax.Array  # [G]  F
@@ -54,7 +55,7 @@ class BestArm(NamedTuple):
 
 @pytree
 class BetaGrid(abc.ABC):
-    """Abstract policy for rewards 0 and 1 that draws its arm from probabilities computed by IDS."""
+    """Abstract policy for rewards in {0, 1} that draws its arm by information-directed sampling (IDS)."""
 
     feedback: ClassVar[type] = Reward
     environments: ClassVar[tuple[str, ...]] = ("armed/bernoulli_arms",)

@@ -1,6 +1,6 @@
 """Abstract index policy on the posteriors of Bernoulli arms: the means have independent beta distributions.
 
-Beta(alpha_0 + S_i, beta_0 + F_i),   S_i the sum of the rewards of arm i, S_i + F_i its plays
+Beta(alpha_0 + S_i, beta_0 + F_i),   S_i the sum of the rewards of arm i, S_i + F_i its number of plays
 """
 
 from typing import ClassVar
@@ -15,7 +15,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class BetaPosterior(IndexPolicy):
-    """Abstract index policy for rewards 0 and 1 with independent beta posteriors.
+    """Abstract index policy for rewards in {0, 1} with independent beta posteriors.
 
     A reward between 0 and 1 counts as a fractional success, and rewards outside [0, 1] are clipped. Hence
     $0 <= S_i <= T_i$ for $T_i$ plays, even after rounding.

@@ -36,7 +36,7 @@ class CatoniState(NamedTuple):
 
     @property
     def count(self) -> jax.Array:
-        """`[K]` T_i."""
+        """Numbers of plays T_i `[K]` of the arms."""
         return self.bins.count
 
 
@@ -51,7 +51,7 @@ class CatoniUCB(IndexPolicy):
     Deviations:
       * [printed] psi is Catoni's own choice, the widest influence function that the paper admits.
       * [reconstructed] alpha, the width and the number of initial plays are derived from the paper's Lemma 3.
-      * [ours] The estimate is that of the paper as long as $T_i <= B$. For larger $T_i$ it is computed from the means
+      * [ours] As long as $T_i <= B$, the estimate agrees with the paper. For larger $T_i$ it is computed from the means
         of at least B / 2 bins, for which Lemma 3 holds with the same constants; the latest rewards (a fraction below 2
         / B) are used when their bin is complete. Rounds after round $e^{B/16}$ use $l_t$ of round $e^{B/16}$. The root
         is computed by a fixed number of Newton steps that start from the previous root of the arm. Ties go to the first

@@ -1,4 +1,4 @@
-"""UCB by a relative Chernoff bound, which Chapelle & Li compare with Thompson sampling (NIPS 2011, Section 2).
+"""UCB from a relative Chernoff bound, a competitor of Thompson sampling in Chapelle & Li (NIPS 2011, Section 2).
 
     play   argmax_i  m_i + sqrt(2 m_i L / T_i) + 2 L / T_i,   L = log(1 / delta_t),   after one play of every arm
 
@@ -30,7 +30,7 @@ class ChernoffUCB(IndexPolicy):
     """
 
     source: ClassVar[str] = "Chapelle & Li, NIPS 2011, UCB of their experiments"
-    power: ArrayLike = param(0.5, "[0, inf)", "a, with delta_t = t^{-a}; 1/2 in the paper's experiments")
+    power: ArrayLike = param(0.5, "[0, inf)", "a, exponent in delta_t = t^{-a}; 1/2 in the paper's experiments")
 
     @classmethod
     def example(cls) -> "ChernoffUCB":

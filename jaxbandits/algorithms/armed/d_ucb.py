@@ -25,7 +25,7 @@ class DUCB(DiscountedPolicy):
 
     Guarantee:
       If rewards are independent and in [0, B], their means change at most C times in T rounds, xi > 1/2 and gamma is
-      that of `theory`, then a suboptimal arm is played $O(sqrt(C T) log T)$ times in expectation.
+      set as in `theory`, then a suboptimal arm is played $O(sqrt(C T) log T)$ times in expectation.
 
     Deviations:
       * [ours] An arm whose discounted count is below the smallest normal floating-point number counts as not played.

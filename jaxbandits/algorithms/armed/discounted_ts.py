@@ -1,6 +1,6 @@
 """Discounted Thompson sampling for non-stationary rewards (Raj & Kalyani, 2017, Algorithm 1).
 
-    S_i, F_i   <- gamma S_i, gamma F_i for every arm, then + reward and + 1 - reward for the arm played
+    S_i, F_i   <- gamma S_i, gamma F_i for every arm, then S_i + reward, F_i + 1 - reward for the arm i played
     play       argmax_i  theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i)
 
 Notation: gamma is the field `discount`, alpha_0 is `prior_success` and beta_0 is `prior_failure`. The cost per round is
@@ -28,8 +28,8 @@ class DiscountedTS(BetaPosterior):
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped.
-      * [printed] The default is gamma = 0.95, as in Besson's thesis, where the value 0.75 of the authors performs
-        worse.
+      * [printed] The default is gamma = 0.95, as in Besson's thesis, in whose experiments the value 0.75 of the paper
+        performs worse.
 
     References:
       Vishnu Raj, Sheetal Kalyani. Taming Non-stationary Bandits: A Bayesian Approach. arXiv:1707.09727, 2017,

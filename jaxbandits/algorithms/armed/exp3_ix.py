@@ -24,7 +24,7 @@ class Exp3IX(SampledPolicy):
     """Exponential weights over loss estimates with a downward bias, so that the regret is small with high probability.
 
     Guarantee:
-      If rewards are in [0, 1] and chosen in advance, and eta is that of `theory`, then the regret against every fixed
+      If rewards are in [0, 1] and chosen in advance, and eta is set as in `theory`, then the regret against every fixed
       arm after n rounds is $O(sqrt(n K log K))$ with high probability, not only in expectation (Lattimore & Szepesvari,
       Theorem 12.1).
 

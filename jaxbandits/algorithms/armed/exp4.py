@@ -28,7 +28,7 @@ class Exp4:
     """Exponential weights over the estimated losses of experts, for any advice and any sequence of rewards in [0, 1].
 
     Guarantee:
-      If rewards in [0, 1] and the advice are chosen in advance, gamma = 0 and eta is that of `theory`, then the
+      If rewards in [0, 1] and the advice are chosen in advance, gamma = 0 and eta is set as in `theory`, then the
       expected regret against every expert after n rounds is at most $sqrt(2 n K log M)$ (Lattimore & Szepesvari,
       Theorem 18.1).
 
@@ -51,7 +51,7 @@ class Exp4:
     learning_rate: ArrayLike | None = param(
         None, "[0, inf)", "eta, learning rate; None: sqrt(log M / (t K)) in round t"
     )
-    gamma: ArrayLike = param(0.0, "[0, inf)", "gamma, constant that is added to p_i in the loss estimates")
+    gamma: ArrayLike = param(0.0, "[0, inf)", "gamma, constant added to p_i in the loss estimates")
 
     @classmethod
     def theory(cls, *, n_arms: int, n_experts: int, horizon: ArrayLike, **changes: FieldValue) -> "Exp4":

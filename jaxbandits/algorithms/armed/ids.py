@@ -1,9 +1,10 @@
 """IDS for Bernoulli rewards: information-directed sampling (Russo & Van Roy, NeurIPS 2014, Algorithms 1 and 2).
 
-    g_a = I(A*; Y_a) = sum_i alpha_i kl(m_ia, m_a),   play from the p that minimises (p'D)^2 / p'g
+    g_a = I(A*; Y_a) = sum_i alpha_i kl(m_ia, m_a),   play an arm drawn from the p that minimises (p'D)^2 / p'g
 
-The posteriors are beta distributions on a grid (`beta_grid`). Given that arm i is the best, a reward of arm a is 1 with
-probability m_ia. kl is the Kullback-Leibler divergence of Bernoulli distributions. The cost per round is $O(K^2 G)$.
+The posteriors are beta distributions on a grid of G points (`beta_grid`). The best arm A* is i with probability
+alpha_i, and D_a is the expected regret of arm a. A reward Y_a of arm a is 1 with probability m_a, or m_ia given that
+arm i is the best. kl is the Kullback-Leibler divergence of Bernoulli distributions. The cost per round is $O(K^2 G)$.
 """
 
 from typing import ClassVar
@@ -18,15 +19,17 @@ from jaxbandits.numerics import bernoulli
 
 @pytree
 class IDS(BetaGrid):
-    """Information-directed sampling for rewards 0 and 1; information is the mutual information with the best arm.
+    """Information-directed sampling for rewards in {0, 1}.
+
+    The information of a reward is its mutual information with the best arm.
 
     Guarantee:
       The guarantee of `VIDS` holds.
 
     Deviations:
-      * [ours] Posteriors are approximated by masses on G midpoints. A reward between 0 and 1 counts as a fractional
-        success; rewards outside [0, 1] are clipped. If several pairs of arms attain the smallest ratio, the first of
-        them is used.
+      * [ours] Posteriors are approximated by masses at the midpoints of G equal subintervals of [0, 1]. A reward
+        between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. The minimum over p is
+        attained by a distribution on two arms; if several pairs of arms attain it, the first of them is used.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. NeurIPS 2014.

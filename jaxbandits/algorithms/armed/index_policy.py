@@ -91,6 +91,9 @@ class IndexPolicy(abc.ABC):
         return state.add(decision.index, feedback.reward)
 
     def in_turn(self, t: jax.Array, count: jax.Array, index: jax.Array) -> jax.Array:
-        """Return the index, but rank arms that still need first pulls above all others, arm t mod K first."""
+        """Return the index `[K]`, with arms that have fewer than `first_pulls` plays ranked above all others.
+
+        Among these arms, arm t mod K ranks highest, followed by arms t + 1, t + 2, ... mod K.
+        """
         turn = (jnp.arange(self.n_arms, dtype=t.dtype) - t) % self.n_arms
         return jnp.where(count < self.first_pulls, _UNPLAYED * (self.n_arms - turn), index)

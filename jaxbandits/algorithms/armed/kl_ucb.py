@@ -23,7 +23,7 @@ class KLUCB(IndexPolicy):
     Guarantee:
       If rewards are independent and in [0, 1] with means $mu_i$, and $c = 3$, then the limsup of expected regret / log
       T is at most sum_i (mu* - mu_i) / kl(mu_i, mu*) (Theorem 1). No consistent policy has a smaller limit for rewards
-      0 and 1.
+      in {0, 1}.
 
     Deviations:
       * [printed] The default is $c = 0$, as in the paper's experiments; `theory` uses $c = 3$.

@@ -19,7 +19,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class KnowledgeGradient(BetaPosterior):
-    """Knowledge-gradient policy for rewards 0 and 1, with an exact one-step lookahead.
+    """Knowledge-gradient policy for rewards in {0, 1}, with an exact one-step lookahead.
 
     Guarantee:
       None. If no single reward can change the best arm, the policy stops exploring, so that its regret has a heavy

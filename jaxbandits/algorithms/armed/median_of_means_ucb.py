@@ -34,13 +34,15 @@ class MedianState(NamedTuple):
 
     @property
     def count(self) -> jax.Array:
-        """`[K]` T_i."""
+        """Numbers of plays T_i `[K]` of the arms."""
         return self.bins.count
 
 
 @pytree
 class MedianOfMeansUCB(IndexPolicy):
-    """UCB with medians of means, for rewards that may have infinite variance but a bounded central moment.
+    """UCB with medians of means, for rewards whose variance may be infinite.
+
+    A central moment of the rewards, of order 1 + eps, must have a known bound.
 
     Guarantee:
       If rewards are independent with $E |X - E X|^{1+eps} <= v$, and the gaps are $D_i$, then the expected regret is of
@@ -62,7 +64,7 @@ class MedianOfMeansUCB(IndexPolicy):
     source: ClassVar[str] = "Bubeck, Cesa-Bianchi & Lugosi, IEEE Trans. Inf. Theory 2013, median of means"
     environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
     moment_bound: ArrayLike = param(1.0, "(0, inf)", "v, bound on E |X - E X|^{1+eps} of every arm")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment that the rewards have")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment that is bounded")
     scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the width; the theory uses 1")
     n_bins: int = static(
         512, "[2, 65536]", "B, number of bins per arm (a power of two); 512 suffices for 8 million rounds"

@@ -21,8 +21,8 @@ class MOSS(IndexPolicy):
     """UCB with a known horizon, whose worst-case regret has no logarithmic factor.
 
     Guarantee:
-      If rewards are independent and R-sub-Gaussian with $R = 1$, and the gaps are $D_i$, then the expected regret after
-      n rounds is at most $39 sqrt(K n) + sum_i D_i$ (Lattimore & Szepesvari, Theorem 9.1).
+      If rewards are independent and 1-sub-Gaussian, $R = 1$ and the gaps are $D_i$, then the expected regret after n
+      rounds is at most $39 sqrt(K n) + sum_i D_i$ (Lattimore & Szepesvari, Theorem 9.1).
 
     Deviations:
       * [ours] R multiplies the width. With R = 1/2 the index is that of Audibert and Bubeck for rewards in [0, 1].

@@ -21,7 +21,7 @@ from jaxbandits.numerics import elementary
 
 @pytree
 class OptimisticGittins(BetaPosterior):
-    """Index policy for rewards 0 and 1 with the index of a retirement option, whose discount factor grows with t.
+    """Index policy for rewards in {0, 1} with optimistic Gittins indices whose discount factor approaches 1.
 
     Guarantee:
       If the means are drawn from the prior Beta(1, 1), the Bayesian regret has the order of Lai and Robbins' lower

@@ -1,4 +1,4 @@
-"""Index policy on items that are replaced: an arm with a new item is treated as never played.
+"""Index policy for arms whose items are replaced: an arm with a new item is treated as never played.
 
     T_i, S_i   plays and total reward of the item of arm i, both 0 for a new item
     play       the arm that the policy chooses for these T_i, S_i
@@ -19,7 +19,7 @@ from jaxbandits.types import ArmDecision, ArmObs, AssumesNoiseScale, ItemObs, Re
 
 
 class ItemState(NamedTuple):
-    """Counts and sums of the rewards of the current items, and the numbers of these items."""
+    """Counts and sums of the rewards of the current items, and the numbers that identify these items."""
 
     pulls: Pulls
     items: jax.Array  # [K] int32, numbers of the items that `pulls` counts
@@ -64,7 +64,7 @@ class PerItem:
 
     @property
     def sub_gaussian_scale(self) -> ArrayLike | None:
-        """Sub-Gaussian constant R of the policy; None if the policy assumes no such constant."""
+        """Sub-Gaussian constant R of the policy; None if the policy does not use R."""
         return self.policy.sub_gaussian_scale if isinstance(self.policy, AssumesNoiseScale) else None
 
     def init(self, key: jax.Array) -> ItemState:

@@ -63,7 +63,7 @@ class Restarting:
     source: ClassVar[str] = "Besson, Kaufmann, Maillard & Seznec, JMLR 23(77), 2022; Cao et al. 2019; Liu et al. 2018"
     environments: ClassVar[tuple[str, ...]] = ("armed/switching_arms",)
     policy: Any = param(doc="index policy of jaxbandits.armed that keeps counts and sums of rewards, such as KLUCB")
-    detector: Any = param(doc="change detector, one of jaxbandits.detectors")
+    detector: Any = param(doc="change detector of jaxbandits.detectors, such as GLR")
     exploration: ArrayLike = param(0.0, "[0, 1]", "w, fraction of the rounds with uniform exploration")
     is_local: bool = static(True, BOOL, "True: forget only the arms that have changed; False: forget all arms")
     at_random: bool = static(
@@ -72,7 +72,10 @@ class Restarting:
 
     @classmethod
     def glr(cls, *, policy: Any, horizon: int, changes: int, scale: float = 0.05, **fields: Any) -> "Restarting":
-        """Use GLR, delta = 1 / sqrt(K C T), w = scale sqrt(K C log T / T) for C changes; global restarts take K = 1."""
+        """Use GLR with delta = 1 / sqrt(K C T) and w = scale sqrt(K C log T / T) for C changes in T rounds.
+
+        For global restarts, K is replaced by 1 in both formulas.
+        """
         horizon, changes, n_arms = _setting(policy, horizon, changes)
         factor = changes * (n_arms if ranges.flag("is_local", fields.get("is_local", True)) else 1)
         share = ranges.real("scale", scale, "[0, inf)") * math.sqrt(factor * math.log(horizon) / horizon)
@@ -82,7 +85,11 @@ class Restarting:
 
     @classmethod
     def m_ucb(cls, *, policy: Any, horizon: int, changes: int, window: int = 150, **fields: Any) -> "Restarting":
-        """Use M-UCB: windows of w rewards, b = sqrt(w/2 log(2 K T^2)), and global restarts (Cao et al., 2019)."""
+        """Use M-UCB (Cao et al., 2019), with windows of n rewards (the argument `window`) and global restarts.
+
+        The threshold is b = sqrt(n/2 log(2 K T^2)), and w = sqrt(C K (2 b + 3 sqrt(n)) / (2 T)) for C changes in T
+        rounds.
+        """
         horizon, changes, n_arms = _setting(policy, horizon, changes)
         window = ranges.integer("window", window, "[2, 1000000]")
         b = math.sqrt(0.5 * window * math.log(2.0 * n_arms * horizon**2))
@@ -95,7 +102,10 @@ class Restarting:
         cls, *, policy: Any, horizon: int, changes: int, drift: ArrayLike = 0.1, baseline: ArrayLike = 150.0,
         **fields: Any,
     ) -> "Restarting":  # fmt: skip
-        """Use CUSUM with h = log(T / C), w = sqrt(C / T log(T / C)) and random exploration (Liu et al., 2018)."""
+        """Use CUSUM with threshold h = log(T / C) and random exploration with w = sqrt(C / T log(T / C)).
+
+        T is the number of rounds and C the number of changes (Liu et al., 2018).
+        """
         horizon, changes, _ = _setting(policy, horizon, changes)
         h = max(math.log(horizon / changes), 1e-6)
         detector = CUSUM(threshold=h, drift=drift, baseline=baseline)

@@ -52,7 +52,7 @@ class RobustUCB(IndexPolicy):
     source: ClassVar[str] = "Bubeck, Cesa-Bianchi & Lugosi, IEEE Trans. Inf. Theory 2013, truncated mean"
     environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
     moment_bound: ArrayLike = param(1.0, "(0, inf)", "u, bound on E |X|^{1+eps} of every arm")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment that the rewards have")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment that is bounded")
     scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the width; the theory uses 1")
 
     @classmethod

@@ -24,8 +24,8 @@ class SWUCB(WindowPolicy):
     """UCB on the rewards of the last tau rounds.
 
     Guarantee:
-      If rewards are independent and in [0, B], their means change at most C times in T rounds, xi > 1/2 and tau is that
-      of `theory`, then a suboptimal arm is played $O(sqrt(C T log T))$ times in expectation.
+      If rewards are independent and in [0, B], their means change at most C times in T rounds, xi > 1/2 and tau is set
+      as in `theory`, then a suboptimal arm is played $O(sqrt(C T log T))$ times in expectation.
 
     Deviations:
       * [ours] Ties go to the first arm.

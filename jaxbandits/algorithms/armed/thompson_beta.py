@@ -18,7 +18,7 @@ from jaxbandits.numerics import rng
 
 @pytree
 class ThompsonBeta(BetaPosterior):
-    """Thompson sampling for rewards 0 and 1, with independent beta priors.
+    """Thompson sampling for rewards in {0, 1}, with independent beta priors.
 
     Guarantee:
       If rewards are 0 or 1, the prior is Beta(1, 1) and $s = 1$, then the limsup of expected regret / log T is at most

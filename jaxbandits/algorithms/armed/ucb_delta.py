@@ -22,8 +22,8 @@ class UCBDelta(IndexPolicy):
     """Index policy for sub-Gaussian rewards, with upper confidence bounds whose level does not depend on the round.
 
     Guarantee:
-      If rewards are independent and 1-sub-Gaussian, and the gaps are $D_i$, then the expected regret of `theory` after
-      n rounds is at most $3 sum_i D_i + 16 sum_{D_i > 0} log n / D_i$ (Theorem 7.1).
+      If rewards are independent and 1-sub-Gaussian, and the gaps are $D_i$, then the expected regret with `theory`
+      after n rounds is at most $3 sum_i D_i + 16 sum_{D_i > 0} log n / D_i$ (Theorem 7.1).
 
     Deviations:
       * [ours] R is a field; it is 1 in the book. Ties go to the first arm.

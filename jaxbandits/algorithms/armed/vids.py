@@ -1,9 +1,10 @@
 """V-IDS for Bernoulli rewards: variance-based information-directed sampling (Russo & Van Roy, OR 2018, Section 6).
 
-    g_a = sum_i alpha_i (m_ia - m_a)^2,   play from the p that minimises (p'D)^2 / p'g
+    g_a = sum_i alpha_i (m_ia - m_a)^2,   play an arm drawn from the p that minimises (p'D)^2 / p'g
 
-The posteriors are beta distributions on a grid (`beta_grid`), and m_ia is the mean of arm a given that arm i is the
-best. The cost per round is $O(K^2 G)$.
+The posteriors are beta distributions on a grid of G points (`beta_grid`). Arm i is the best with probability alpha_i,
+D_a is the expected regret of arm a, and m_a is its mean, or m_ia given that arm i is the best. The cost per round is
+$O(K^2 G)$.
 """
 
 from typing import ClassVar
@@ -17,16 +18,16 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class VIDS(BetaGrid):
-    """Variance-based information-directed sampling for rewards 0 and 1.
+    """Variance-based information-directed sampling for rewards in {0, 1}.
 
     Guarantee:
       If the means are drawn from the prior, the Bayesian regret is at most $sqrt(K T H / 2)$, where H <= log K is the
       entropy of the best arm under the prior (Propositions 1 and 3 of the paper).
 
     Deviations:
-      * [ours] Posteriors are approximated by masses on G midpoints. A reward between 0 and 1 counts as a fractional
-        success; rewards outside [0, 1] are clipped. If several pairs of arms attain the smallest ratio, the first of
-        them is used.
+      * [ours] Posteriors are approximated by masses at the midpoints of G equal subintervals of [0, 1]. A reward
+        between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. The minimum over p is
+        attained by a distribution on two arms; if several pairs of arms attain it, the first of them is used.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. NeurIPS 2014.

@@ -2,10 +2,10 @@
 
 The sums over the window are computed without subtraction, since subtracting a huge reward would not restore the digits
 that its addition had rounded away. Rounds are grouped into blocks of tau, so that the window consists of the end of one
-block and the beginning of the next. The sums over the beginning grow by addition. When a block is complete, each of its
-rewards is replaced by the sum of the later rewards of the same arm in the block. When the round leaves the window, this
-is the sum over the rewards of the arm in the block that are still in the window. The cost per round is $O(K)$ on
-average, and the memory is $O(K + tau)$.
+block and the beginning of the next. The sum over the beginning of the current block grows by addition. When a block is
+complete, the reward of each of its rounds is replaced by the sum of all later rewards of the same arm in this block.
+When the round leaves the window, the stored sum is exactly the sum of the arm's rewards in this block that are still in
+the window. The cost per round is $O(K)$ on average, and the memory is $O(K + tau)$.
 """
 
 from typing import NamedTuple

@@ -220,7 +220,7 @@ class BFWTVC(BanditLearner):
         )
 
     def diagnostics(self, state: BFWTVCState) -> dict[str, jax.Array]:
-        """Return scalar diagnostics of the run, by name.
+        """Return a dictionary of scalar diagnostics of the run.
 
         Returns:
           The keys are `weight` (of the constraint relative to the loss), `gradient_bound` (G~), `clamped` (True if the

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def length(horizon: int, power: float, scale: float = 1.0) -> int:
-    """Return K = `scale T^power`, rounded to an integer, at least 1 and at most T."""
+    """Return the block length K = `scale T^power`, rounded to an integer and clipped to [1, T]."""
     return min(max(round(scale * horizon**power), 1), horizon)
 
 
@@ -25,5 +25,8 @@ def ends(t: jax.Array, block: int) -> jax.Array:
 
 
 def at_end(t: jax.Array, block: int, update: Callable[[T], T], state: T) -> T:
-    """Return `update(state)` after the last round of a block, else `state`; all trials share t and hence the branch."""
+    """Return `update(state)` if t is the last round of a block, else `state`.
+
+    All trials of a batch share t, so that only one of the two branches runs.
+    """
     return cond(ends(t, block), lambda: update(state), lambda: state)

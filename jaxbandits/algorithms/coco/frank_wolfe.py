@@ -36,14 +36,14 @@ def init(domain: ConvexSet, x: Point | None, shape: Shape) -> Step:
 
 
 def fixed_step(domain: ConvexSet, x: Point, grad: Point, guess: PyTree, sigma: ArrayLike) -> Step:
-    """Take a step of size `sigma`; if `sigma` is above 1, the new point may lie outside the set."""
+    """Return the `Step` of size `sigma` from `x`; if `sigma` is above 1, the new point may lie outside the set."""
     vertex, guess = domain.lmo(grad, guess)
     gap = points.inner(grad, points.subtract(x, vertex))
     return Step(x=points.average(x, vertex, sigma), guess=guess, gap=gap, sigma=jnp.asarray(sigma, gap.dtype))
 
 
 def line_search_step(domain: ConvexSet, x: Point, grad: Point, guess: PyTree, kappa: ArrayLike) -> Step:
-    """Take a step with exact line search on a quadratic with gradient `grad` at x and Hessian 2 kappa I.
+    """Return the `Step` from `x` with exact line search on a quadratic with gradient `grad` at x and Hessian 2 kappa I.
 
     The step size is `gap / (2 kappa ||v - x||^2)`, but at most 1; it is 0 if v = x or the gap is not positive.
     """
@@ -68,7 +68,7 @@ def proximal_step(
     rounds: jax.Array,
     step_cap: ArrayLike,
 ) -> Step:
-    """Take one step of size `min(step_cap, 2 / sqrt(rounds))` on F(x) = `eta <grad_sum, x> + ||x - anchor||^2`."""
+    """Return the `Step` on F(x) = `eta <grad_sum, x> + ||x - anchor||^2` of size `min(step_cap, 2 / sqrt(rounds))`."""
     slope = points.add_scaled(points.scale(grad_sum, eta), 2.0, points.subtract(last.x, anchor))
     sigma = jnp.minimum(step_cap, 2.0 / jnp.sqrt(rounds.astype(last.gap.dtype)))
     return fixed_step(domain, last.x, slope, last.guess, sigma)
@@ -108,7 +108,7 @@ def step_epochs(
         x_t+1 = x_t + sigma (v_t - x_t),  v_t minimises <grad F_t(x_t), .>,  sigma = min(step_cap, 2 / sqrt(t - s + 1))
 
     Args:
-      domain: K, with `lmo`.
+      domain: convex set K with the linear oracle `lmo`.
       run: state at the start of the round.
       t: number of earlier rounds.
       h: gradient of the loss of the round at the iterate; if an epoch starts, h belongs to the new epoch.
@@ -136,17 +136,20 @@ class QuadraticIterate(NamedTuple):
 
 
 def init_quadratic(domain: ConvexSet, x: Point | None, shape: Shape) -> QuadraticIterate:
-    """Return the state of the first round, with the iterate `x` (`domain.zero` if None)."""
+    """Return the state in the first round, with the iterate `x` (`domain.zero` if None)."""
     return QuadraticIterate(last=init(domain, x, shape), lin=points.zeros(shape))
 
 
 def step_quadratic(
     domain: ConvexSet, run: QuadraticIterate, t: jax.Array, h: Point, alpha: ArrayLike
 ) -> QuadraticIterate:
-    """Take one step with exact line search on `F_t(x) = sum_{r <= t} <h_r, x> + (alpha / 2) ||x - x_r||^2`.
+    """Return the state after a step on `F_t(x) = sum_{r <= t} <h_r, x> + (alpha / 2) ||x - x_r||^2`.
+
+    The step size is found by exact line search.
+
 
     Args:
-      domain: K, with `lmo`.
+      domain: convex set K with the linear oracle `lmo`.
       run: state at the start of the round.
       t: number of earlier rounds.
       h: gradient of the loss of the round at the iterate.

@@ -7,7 +7,7 @@
       if ||x - y||^2 <= 3 eps: return x, y
       y <- y - (2 eps / ||x_0 - y_0||^2) (y - x)                         x certifies a hyperplane between y and K
 
-In the result, x is in K, `||x - y||^2 <= 3 eps`, and y is at most as far from any point of K as $y_0$. These properties
+In the result, x is in K, `||x - y||^2 <= 3 eps`, and no point of K is farther from y than from $y_0$. These properties
 suffice for the analysis of gradient steps. The two nested loops are merged into one loop with one call of the oracle
 per iteration, since under `vmap` every trial would run each inner loop as long as the slowest trial of the batch.
 """
@@ -58,7 +58,10 @@ def descend(
     most_calls: int,
     cut_first: ArrayLike,
 ) -> Iterate:
-    """Step from y to `y - eta grad` and project; the other arguments are those of `close_infeasible_projection`."""
+    """Return the iterate after a gradient step from y to `y - eta grad` and a close infeasible projection.
+
+    The other arguments are those of `close_infeasible_projection`.
+    """
     target = points.add_scaled(iterate.y, -eta, grad)
     pair = close_infeasible_projection(
         domain,
@@ -94,18 +97,18 @@ def close_infeasible_projection(
     guess: PyTree,
     cut_first: ArrayLike = True,
 ) -> ProjectionPair:
-    """Compute a close infeasible projection of `y` from `x` in K (Algorithm 3).
+    """Return a close infeasible projection of `y`, computed from the point `x` of K (Algorithm 3).
 
-    If `most_calls` is reached before `near` is True, then x is in K and y is at most as far from the points of K as
-    y_0, but the distance between x and y may exceed the bound.
+    If `most_calls` is reached before `near` is True, then x is in K and no point of K is farther from y than from y_0,
+    but the distance between x and y may exceed the bound.
 
     Args:
-      domain: K, with the linear oracle `lmo`.
+      domain: convex set K with the linear oracle `lmo`.
       x: x_0, a point of K.
       y: y_0, any point.
       eps: accuracy, > 0.
       radius: R, radius of a ball around the origin that contains K.
-      most_calls: the largest number of oracle calls.
+      most_calls: maximum number of oracle calls.
       guess: starting point of the linear oracle.
       cut_first: if True, the distance between x_0 and y_0 is computed after y_0 has been scaled back to the ball, which
         allows larger steps and fewer calls; if False, it is computed before that, as printed.

@@ -75,7 +75,9 @@ class LBPM(BanditLearner):
         None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
     cut_first: ArrayLike = param(
-        True, BOOL, "False: compute the step of the projection from the distance before y' is scaled back, as printed"
+        True,
+        BOOL,
+        "True: the step of the projection uses the distance after y' is scaled back; False: before, as printed",
     )
     most_calls: int = static(1000, "[1, inf)", "maximum number of linear minimisations in one projection")
 

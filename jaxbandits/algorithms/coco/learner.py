@@ -28,7 +28,7 @@ class PointLearner(abc.ABC):
     oracles: ClassVar[tuple[str, ...]]  # members of `domain` that the learner uses
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     domain: ConvexSet = param(factory=L2Ball, doc="K, a convex set with the oracles that the learner uses")
-    start: Point = param(None, doc="first point; None: domain.zero, the centre of a ball")
+    start: Point = param(None, doc="first point; None: domain.zero (the centre if K is a ball)")
 
     def point(self, state: State) -> Point:
         """Return the iterate `[d]` of the round; by default, it is the result of the last Frank-Wolfe step."""
@@ -123,7 +123,9 @@ class BlockLearner(PointLearner):
     eta: ArrayLike | None = param(None, "(0, inf)", "eta, step size; None: (R / G) T^(-3/4)")
     eps: ArrayLike | None = param(None, "(0, inf)", "eps, accuracy of the projections; None: 60 R^2 T^(-1/2)")
     cut_first: ArrayLike = param(
-        True, BOOL, "False: compute the step of the projection from the distance before y' is scaled back, as printed"
+        True,
+        BOOL,
+        "True: the step of the projection uses the distance after y' is scaled back; False: before, as printed",
     )
     most_calls: int = static(1000, "[1, inf)", "maximum number of linear minimisations in one projection")
 
@@ -149,7 +151,7 @@ class BlockLearner(PointLearner):
         return state.run.x
 
     def descend(self, state: State) -> Iterate:
-        """Return the iterate and its infeasible companion after the step at the end of a block."""
+        """Return the `Iterate`, a point of K and an infeasible point near it, after the step at the end of a block."""
         radius = self.domain.outer_radius(self.dim)
         return infeasible_projection.descend(
             self.domain,

@@ -22,7 +22,7 @@ from jaxbandits.types import Gradient, Obs, PointDecision
 
 
 class LOOBOGDState(NamedTuple):
-    """State of `LOOBOGD`: the iterate, and the sum over the current block."""
+    """State of `LOOBOGD`: the iterate, and the sum of the gradients in the current block."""
 
     run: Iterate  # x_m is run.x, y_m is run.y
     block_sum: Point  # [d]  sum of the gradients in the current block

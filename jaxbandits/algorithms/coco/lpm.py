@@ -41,12 +41,12 @@ class LPM(BlockLearner):
     This is a reconstruction from the abstract of the paper (T linear minimisations, first-order access to $g_t$, a
     Lagrangian primal-dual method), since the pseudo-code could not be obtained. The results here do not apply to the
     original method. The multiplier can be interpreted in two ways. By default it is damped, as the drift argument for
-    the quoted rates requires. A damped multiplier is $eta_l$ times the violation of the last block. In the problems of
-    the figures the multiplier is below 0.001, so that LPM plays nearly the same points as LOO-BOGD. In the other
-    interpretation, the preset `queue`, theta is 0. Wang, Wan & Zhang (related work) describe the method as LOO-BOGD
-    "under the drift-plus-penalty framework", in which a queue accumulates the violations. The multiplier $l_m$ is then
-    $eta_l$ times $Q_t$. The figures use `queue` with a tuned $eta_l$. The domain needs `zero`, `lmo` and
-    `outer_radius`. Decisions are points of any shape (`domains.points`).
+    the quoted rates requires. A damped multiplier is $eta_l$ times the violation of the last block. In the experiments
+    that reproduce the figures of Wang, Wan & Zhang (AAAI 2025), it is below 0.001, so that LPM plays nearly the same
+    points as LOO-BOGD. In the second interpretation, the preset `queue`, theta is 0. In their related work, Wang, Wan &
+    Zhang describe the method as LOO-BOGD "under the drift-plus-penalty framework", in which a queue accumulates the
+    violations. The multiplier $l_m$ is then $eta_l$ times $Q_t$. These experiments use `queue` with a tuned $eta_l$.
+    The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any shape (`domains.points`).
 
     Guarantee:
       The rates that the literature quotes for LPM are $O(T^{3/4} sqrt(log T))$ for the regret and $Q_T = O(T^{7/8})$.
@@ -55,8 +55,8 @@ class LPM(BlockLearner):
     Deviations:
       * The method and all its constants are our reconstruction. [reconstructed]
       * `cut_first` and `most_calls` [ours] have the same meaning as in LOO-BOGD. The default $eps = 60 R^2 T^{-1/2}$ is
-        also that of LOO-BOGD; with it, x does not move from $x_1 = 0$ for any $T <= 32400$ [reconstructed]. `practical`
-        has a smaller eps.
+        the same as for LOO-BOGD; with this eps, x does not move from $x_1 = 0$ for any $T <= 32400$ [reconstructed].
+        `practical` has a smaller eps.
 
     References:
       Dan Garber, Ben Kretzu: Projection-free Online Convex Optimization with Time-Varying Constraints. ICML 2024.
@@ -119,7 +119,10 @@ class LPM(BlockLearner):
 def dual_constants(
     dual_step: ArrayLike | None, damping: ArrayLike | None, horizon: int, block: int, scale: ArrayLike
 ) -> tuple[ArrayLike, ArrayLike]:
-    """Return `(eta_l, theta)`, by default T^(-3/4) / (G R) and min(20 R G T^(-1/4), 1 / (eta_l K)); `scale` is G R."""
+    """Return `(eta_l, theta)`; `scale` is G R.
+
+    The defaults are T^(-3/4) / (G R) and min(20 R G T^(-1/4), 1 / (eta_l K)).
+    """
     eta_l = horizon**-0.75 / scale if dual_step is None else dual_step
     theta = jnp.minimum(20.0 * scale * horizon**-0.25, 1.0 / (eta_l * block)) if damping is None else damping
     return eta_l, theta

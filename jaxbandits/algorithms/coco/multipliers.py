@@ -1,4 +1,4 @@
-"""Tuned multipliers of the constants in the presets `tuned`, by name of the learner; generated, not edited.
+"""Multipliers of the constants in the `tuned` presets, keyed by learner or "panel/learner". Generated; do not edit.
 
 `jaxbandits tune coco --write` races the points of a grid and writes this file (docs/verdicts.md).
 """

@@ -69,5 +69,5 @@ class OFW(PointLearner):
         return state._replace(last=last, grad_sum=grad_sum)
 
     def diagnostics(self, state: OFWState) -> dict[str, jax.Array]:
-        """Return the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` of a round."""
+        """Return the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` per round."""
         return {"gap": state.last.gap, "oracle_calls": jnp.ones(())}

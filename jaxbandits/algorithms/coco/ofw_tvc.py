@@ -6,8 +6,8 @@
     v_t   = argmin_{v in K} <grad F_t(x_t), v>              one linear minimisation, no projection      (10), (11)
     x_t+1 = x_t + sigma (v_t - x_t),                        sigma = min(1, 2 / sqrt(t - s + 1))     (12), (13)
 
-The code divides all quantities by beta gamma, as in `lyapunov`: the level G' = G~ / (beta gamma) doubles up to G (1 +
-rho), and $eta h = eta' h'$ for $eta' = D / (2 G' T^{3/4})$.
+The code divides all quantities by beta gamma, as in `lyapunov`: the level G' = G~ / (beta gamma) doubles while it is
+below G (1 + rho) with rho = $w_t$ / gamma, and $eta h = eta' h'$ for $eta' = D / (2 G' T^{3/4})$.
 
 Notation: K is the field `domain`, T is `horizon`, G is `lipschitz` and D is `domain.diameter`. A round needs one linear
 minimisation, and the memory is $O(d)$.
@@ -88,7 +88,7 @@ class OFWTVC(PointLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
-        """Use Theorem 1: beta = 1 / (64 G D), gamma = 1, lam = T^{-3/4} / 2, and G~_1 = beta G gamma.
+        """Use the constants of Theorem 1: beta = 1 / (64 G D), gamma = 1, lam = T^{-3/4} / 2, and G~_1 = beta G gamma.
 
         For horizons of 10^3 to 10^12 the weight of the constraint relative to the loss stays below 0.003 in every run.
         The constraint therefore has hardly any effect, and the bounds hold only because they are loose.
@@ -147,12 +147,12 @@ class OFWTVC(PointLearner):
         return OFWTVCState(run=run, queue=queue, surrogate=state.surrogate)
 
     def diagnostics(self, state: OFWTVCState) -> dict[str, jax.Array]:
-        """Return scalar diagnostics of the run, by name.
+        """Return a dictionary of scalar diagnostics of the run.
 
         Returns:
           The keys are `weight` (of the constraint relative to the loss), `gradient_bound` (G~), `clamped` (True if the
           exponent is clamped), `gap` (the Frank-Wolfe gap of F_t at x_t, an upper bound on F_t(x_t) - min_K F_t) and
-          `oracle_calls` (in a round).
+          `oracle_calls` (per round).
         """
         surrogate, queue = state.surrogate, state.queue.total
         return {

@@ -12,7 +12,7 @@ from jaxbandits.types import PointDecision
 
 @pytree
 class OnePoint:
-    """Estimator that plays `y + delta u` for a uniform unit vector u and queries the value there.
+    """Estimator of the gradient of a function F from its value at `y + delta u`, for a uniform random unit vector u.
 
     If F does not depend on u, the expected value of the estimate is the gradient at y of F smoothed over the ball of
     radius delta. If |F| <= M, the squared norm of the estimate is at most `(d M / delta)^2`.
@@ -22,7 +22,7 @@ class OnePoint:
     """
 
     def decide(self, y: Point, u: Point, delta: ArrayLike) -> PointDecision:
-        """Return the decision that plays `y + delta u` and queries only this point (Q = 1)."""
+        """Return the decision that plays `y + delta u` and queries only this point."""
         return PointDecision.at(points.add_scaled(y, delta, u))
 
     def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:

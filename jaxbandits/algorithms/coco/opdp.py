@@ -81,11 +81,11 @@ class OPDP(PointLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OPDP":
-        """Use constants that were chosen by hand (ours).
+        """Use our constants, which were chosen by hand.
 
-        They were chosen on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096) such that the violation is
-        about that of `OFWTVC.practical`: g^+ replaces g, eta is multiplied by 10, mu is multiplied by 100, and theta is
-        divided by 100.
+        They were chosen on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096) so that the violation is
+        about as large as with `OFWTVC.practical`: g^+ replaces g, eta is multiplied by 10, mu is multiplied by 100, and
+        theta is divided by 100.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
@@ -129,5 +129,5 @@ class OPDP(PointLearner):
         return state._replace(last=last, grad_sum=grad_sum, dual=dual)
 
     def diagnostics(self, state: OPDPState) -> dict[str, jax.Array]:
-        """Return the multiplier `dual`, the Frank-Wolfe `gap` of F_t at x_t, and the `oracle_calls` of a round."""
+        """Return the multiplier `dual`, the Frank-Wolfe `gap` of F_t at x_t, and the `oracle_calls` per round."""
         return {"dual": state.dual, "gap": state.last.gap, "oracle_calls": jnp.ones(())}

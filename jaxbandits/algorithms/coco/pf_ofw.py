@@ -45,7 +45,7 @@ class PFOFW(PointLearner):
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     g_init: ArrayLike | None = param(
-        None, "(0, inf)", "G~_1, gradient bound; None: the first gradient; the paper uses 1"
+        None, "(0, inf)", "G~_1, gradient bound; None: the norm of the first nonzero gradient; the paper uses 1"
     )
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta; the paper uses 1")
     step_cap: ArrayLike = param(1.0, "[1, inf]", "largest step size sigma; the paper uses inf")
@@ -75,5 +75,5 @@ class PFOFW(PointLearner):
         return run._replace(level=jnp.where(largest > 0.0, run.level, 0.0))
 
     def diagnostics(self, state: Epochs) -> dict[str, jax.Array]:
-        """Return `gradient_bound` G~, the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` of a round."""
+        """Return `gradient_bound` G~, the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` per round."""
         return {"gradient_bound": state.level, "gap": state.last.gap, "oracle_calls": jnp.ones(())}

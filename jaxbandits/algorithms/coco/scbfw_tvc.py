@@ -78,7 +78,7 @@ class SCBFWTVC(BanditLearner):
     environments: ClassVar[tuple[str, ...]] = ("coco/quadratic_constraints",)
     block: int | None = static(None, "[1, inf)", "K, number of rounds in a block; None: T^(2/3), rounded")
     steps: int | None = static(None, "[1, inf)", "L, number of Frank-Wolfe steps per block; None: T^(2/3), rounded")
-    curvature: ArrayLike = param(1.0, "(0, inf)", "alpha_f, modulus of strong convexity of the losses")
+    curvature: ArrayLike = param(1.0, "(0, inf)", "alpha, modulus of strong convexity of the losses")
     beta: ArrayLike = param(1.0, "(0, inf)", "beta, scale of the violation")
     gamma: ArrayLike | None = param(
         None, "(0, inf)", "gamma, weight of the loss; None: the gamma of the proof of Theorem 4"
@@ -110,7 +110,7 @@ class SCBFWTVC(BanditLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "SCBFWTVC":
-        """Use constants that give constraint and loss equal weights when Q_t is G D sqrt(T) (ours, without a theorem).
+        """Use our constants, which give constraint and loss equal weights at Q_t = G D sqrt(T), without a theorem.
 
         The constants are beta = 1 / (G D), gamma = 2 sqrt(T) and delta = 0.3 r; the blocks are shorter, with K = L =
         sqrt(T).
@@ -174,7 +174,7 @@ class SCBFWTVC(BanditLearner):
         return state._replace(last=last, linear=linear, block_sum=points.zeros_like(linear))
 
     def diagnostics(self, state: SCBFWTVCState) -> dict[str, jax.Array]:
-        """Return scalar diagnostics of the run, by name.
+        """Return a dictionary of scalar diagnostics of the run.
 
         Returns:
           The keys are `weight` (of the constraint relative to the loss), `gap` (the Frank-Wolfe gap of F_m / (beta

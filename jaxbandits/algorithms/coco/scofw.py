@@ -20,7 +20,7 @@ from jaxbandits.types import Gradient, Obs, PointDecision
 
 @pytree
 class SCOFW(PointLearner):
-    """Online Frank-Wolfe for strongly convex losses that ignores constraints; the domain needs `zero` and `lmo`.
+    """Online Frank-Wolfe for strongly convex losses; it ignores constraints, and its domain needs `zero` and `lmo`.
 
     Guarantee: for alpha-strongly convex losses with bounded gradients, the regret is $O(T^{2/3})$ for every T.
     Deviations: no deviations from the paper are known.
@@ -54,5 +54,5 @@ class SCOFW(PointLearner):
         return step_quadratic(self.domain, state, t, feedback.first().grad, self.curvature)
 
     def diagnostics(self, state: QuadraticIterate) -> dict[str, jax.Array]:
-        """Return the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` of a round."""
+        """Return the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` per round."""
         return {"gap": state.last.gap, "oracle_calls": jnp.ones(())}

@@ -67,7 +67,7 @@ class SCOFWTVC(PointLearner):
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 2"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    curvature: ArrayLike = param(range="(0, inf)", doc="alpha_f, modulus of strong convexity of the losses")
+    curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike | None = param(
         None, "(0, inf)", "beta, scale of the violation; None: gamma alpha / (500 G^2 T^(2/3)), as in the proof"
@@ -79,7 +79,10 @@ class SCOFWTVC(PointLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, curvature: ArrayLike, **changes: FieldValue) -> "SCOFWTVC":
-        """Use Theorem 2 as proved: gamma = G / (G + alpha D), beta = gamma alpha / (500 G^2 T^{2/3})."""
+        """Use the constants of the proof of Theorem 2.
+
+        They are gamma = G / (G + alpha D) and beta = gamma alpha / (500 G^2 T^{2/3}).
+        """
         return cls(**{"dim": dim, "horizon": horizon, "curvature": curvature} | changes)
 
     @classmethod
@@ -128,11 +131,11 @@ class SCOFWTVC(PointLearner):
         return SCOFWTVCState(run=run, queue=queue, surrogate=state.surrogate)
 
     def diagnostics(self, state: SCOFWTVCState) -> dict[str, jax.Array]:
-        """Return scalar diagnostics of the run, by name.
+        """Return a dictionary of scalar diagnostics of the run.
 
         Returns:
           The keys are `weight` (of the constraint relative to the loss), `gap` (the Frank-Wolfe gap of F_t / (beta
-          gamma) at x_t) and `oracle_calls` (in a round).
+          gamma) at x_t) and `oracle_calls` (per round).
         """
         return {
             "weight": state.surrogate.weight(state.queue.total),

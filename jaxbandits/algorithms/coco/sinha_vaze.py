@@ -99,6 +99,6 @@ class SinhaVaze(PointLearner):
         return state._replace(x=x, queue=queue, energy=energy)
 
     def diagnostics(self, state: SinhaVazeState) -> dict[str, jax.Array]:
-        """Return the `weight` of the constraint relative to the loss, and the flag `clamped` of the exponent."""
+        """Return `weight`, of the constraint relative to the loss, and `clamped`, True if the exponent is clamped."""
         queue = state.queue.total
         return {"weight": state.surrogate.weight(queue), "clamped": state.surrogate.is_clamped(queue)}

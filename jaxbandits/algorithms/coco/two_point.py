@@ -13,14 +13,16 @@ from jaxbandits.types import PointDecision
 
 @pytree
 class TwoPoint:
-    """Estimator that also queries the mirrored point y - delta u: `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u`.
+    """Estimator `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u` of the gradient of a function F.
+
+    It queries the point `y + delta u` that is played and the mirrored point `y - delta u`, for a random unit vector u.
 
     The estimate has the same expected value as the one-point estimate, but its size does not grow as delta decreases:
     for linear F, the mean of its squared norm is d times the squared norm of the gradient, for every delta.
 
     Deviations: in the papers, the loss of a round is the mean of both values. Here only `y + delta u` is played and its
-      loss counts; the mirrored point is an additional query without a loss (the shape of the decision shows two queries
-      per round). [ours]
+      loss counts; the mirrored point is an additional query without a loss (the field `query` of the decision holds
+      both points). [ours]
 
     References: A. Agarwal, O. Dekel, L. Xiao: Optimal algorithms for online convex optimization with multi-point bandit
       feedback. COLT 2010. O. Shamir: An optimal algorithm for bandit and zero-order convex optimization with two-point
@@ -28,7 +30,7 @@ class TwoPoint:
     """
 
     def decide(self, y: Point, u: Point, delta: ArrayLike) -> PointDecision:
-        """Return the decision that plays `y + delta u` and queries `y + delta u`, then `y - delta u` (Q = 2)."""
+        """Return the decision that plays `y + delta u` and queries first `y + delta u`, then `y - delta u`."""
         play = points.add_scaled(y, delta, u)
         mirrored = points.subtract(points.add(y, y), play)
         return PointDecision(play=play, query=trees.stack(play, mirrored))

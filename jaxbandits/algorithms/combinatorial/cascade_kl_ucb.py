@@ -1,7 +1,7 @@
 """CascadeKL-UCB: a list of the items with the largest KL-UCB indices (Kveton et al., ICML 2015, Algorithm 1).
 
     U_e    = max{q in [w_e, 1] : T_e kl(w_e, q) <= log t + 3 log log t}
-    list   the m items with the largest U_e, in decreasing order
+    list   the m of the L items with the largest U_e, in decreasing order
 
 The policy shows this list in round $t = 1$, 2, ...; $w_e$ is the fraction of clicks among the $T_e$ observations of
 item e. A round reveals the items up to the first click, or the whole list if there is no click. Notation: the factor 3

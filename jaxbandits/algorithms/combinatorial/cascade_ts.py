@@ -1,7 +1,7 @@
 """Thompson sampling for cascades (Russo, Van Roy, Kazerouni, Osband & Wen, FnT ML 2018, Section 7.3).
 
     theta_e ~ Beta(alpha_0 + S_e, beta_0 + T_e - S_e)
-    list    the m items with the largest theta_e, in decreasing order
+    list    the m of the L items with the largest theta_e, in decreasing order
 
 Here $S_e$ is the number of clicks among the $T_e$ observations of item e. A round reveals the items up to the first
 click, or the whole list if there is no click. The cost per round is $O(m L)$.

@@ -1,7 +1,7 @@
 """CascadeUCB1: a list of the items with the largest UCB1 indices (Kveton et al., ICML 2015, Algorithm 1).
 
     U_e    = w_e + sqrt(1.5 log(t - 1) / T_e)
-    list   the m items with the largest U_e, in decreasing order
+    list   the m of the L items with the largest U_e, in decreasing order
 
 The policy shows this list in round $t = 1$, 2, ...; $w_e$ is the fraction of clicks among the $T_e$ observations of
 item e. A round reveals the items up to the first click, or the whole list if there is no click. Notation: the factor

@@ -4,7 +4,8 @@
     set    argmax_A sum_{e in A} U_e,   by an oracle
 
 The policy plays this set in round $t = 1$, 2, ...; $w_e$ is the mean of the $T_e$ rewards of item e. Notation: the
-factor 1.5 is the field `exploration`. The cost per round is $O(m L)$ plus one call of the oracle.
+factor 1.5 is the field `exploration`. With sets of m out of L items, the cost per round is $O(m L)$ plus one call of
+the oracle.
 """
 
 from typing import Any, ClassVar
@@ -28,8 +29,8 @@ class CombUCB1(OraclePolicy):
       L$, where the sum is over the items outside the best set (Theorem 4).
 
     Deviations:
-      * [ours] Unobserved items have the highest scores, in turn; the paper starts with sets that together contain every
-        item. The oracle breaks ties.
+      * [ours] Unobserved items have the highest scores, starting from item t mod L; the paper starts with sets that
+        together contain every item. The oracle breaks ties.
 
     References:
       Branislav Kveton, Zheng Wen, Azin Ashkan, Csaba Szepesvari. Tight Regret Bounds for Stochastic Combinatorial

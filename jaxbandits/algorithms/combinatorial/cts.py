@@ -3,7 +3,8 @@
     theta_e ~ Beta(alpha_0 + S_e, beta_0 + T_e - S_e)
     set     argmax_A sum_{e in A} theta_e,   by an oracle
 
-Here $S_e$ is the sum of the $T_e$ rewards of item e. The cost per round is $O(m L)$ plus one call of the oracle.
+Here $S_e$ is the sum of the $T_e$ rewards of item e. With sets of m out of L items, the cost per round is $O(m L)$ plus
+one call of the oracle.
 """
 
 from typing import Any, ClassVar

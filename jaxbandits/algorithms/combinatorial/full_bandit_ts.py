@@ -1,4 +1,4 @@
-"""Linear Thompson sampling over sets of which only the sum of rewards is observed (after Agrawal & Goyal, ICML 2013).
+"""Linear Thompson sampling over sets of items, from the sum of their rewards only (after Agrawal & Goyal, ICML 2013).
 
     theta~ ~ N(theta_t, v^2 V_t^{-1}),   set = argmax_A sum_{e in A} theta~_e,   by an oracle
 
@@ -26,7 +26,7 @@ class FullBanditTS:
 
     Guarantee:
       The guarantee of LinTS holds for indicator vectors divided by $sqrt(m)$, which lie in the unit ball: with high
-      probability the regret is $O~(L^{3/2} sqrt(T))$ for the v of the theorem for LinTS (`linear.LinTS.theory`).
+      probability the regret is $O~(L^{3/2} sqrt(T))$ for the v of `theory`, which `linear.LinTS.theory` computes.
 
     Deviations:
       * [ours] The oracle replaces the maximum over a list of arms. The default is v = 1/2, the sub-Gaussian constant of
@@ -42,7 +42,7 @@ class FullBanditTS:
     feedback: ClassVar[type] = SetReward
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/semi_bandit",)
     n_items: int = static(range="[1, inf)", doc="L, number of items")
-    oracle: Any = param(doc="oracle of the feasible sets, one of jaxbandits.oracles")
+    oracle: Any = param(doc="oracle of jaxbandits.oracles for the feasible sets, such as TopM")
     width: ArrayLike = param(0.5, "[0, inf)", "v, scale of the draws; 0: greedy play")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
@@ -58,7 +58,7 @@ class FullBanditTS:
         return cls(n_items=6, oracle=TopM(size=3))
 
     def check(self) -> None:
-        """Raise InputError for an invalid oracle or one for a different number of items."""
+        """Raise InputError if the oracle is invalid or its number of items differs from `n_items`."""
         require_oracle("FullBanditTS", self.oracle, self.n_items)
 
     @property

@@ -1,7 +1,7 @@
 """PBM-UCB: upper confidence bounds for clicks in the position-based model (Lagree, Vernade & Cappe, NIPS 2016).
 
     U_e    = S_e / n_e + sqrt(N_e / n_e) sqrt(delta_t / (2 n_e)),   delta_t = (1 + eps) log t
-    list   the m items with the largest U_e, in decreasing order
+    list   the m of the L items with the largest U_e, in decreasing order
 
 The policy shows this list in round $t = 1$, 2, ... Item e was displayed $N_e$ times and clicked $S_e$ times, and $n_e$
 is the sum of the examination probabilities $kappa$ of the positions in which item e was displayed. The cost per round
@@ -73,7 +73,7 @@ class PBMUCB(CascadePolicy):
         return cls.theory(n_items=6, examination=[0.9, 0.6, 0.3])
 
     def check(self) -> None:
-        """Raise InputError for more positions than items, or if `examination` has a wrong length or increases."""
+        """Raise InputError for more positions than items, or if `examination` has the wrong length or increases."""
         super().check()
         if np.shape(self.examination)[-1:] != (self.list_size,):
             found = np.shape(self.examination)

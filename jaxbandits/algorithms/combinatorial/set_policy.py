@@ -64,13 +64,13 @@ class SetPolicy(abc.ABC):
 
 @pytree
 class OraclePolicy(SetPolicy):
-    """Abstract policy that plays the set which an oracle returns for the indices, and observes each item's reward."""
+    """Abstract policy that plays the set that an oracle computes from the indices, and observes each item's reward."""
 
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/semi_bandit",)
-    oracle: Any = param(doc="oracle of the feasible sets, one of jaxbandits.oracles")
+    oracle: Any = param(doc="oracle of jaxbandits.oracles for the feasible sets, such as TopM")
 
     def check(self) -> None:
-        """Raise InputError for an invalid oracle or one for a different number of items."""
+        """Raise InputError if the oracle is invalid or its number of items differs from `n_items`."""
         require_oracle(type(self).__name__, self.oracle, self.n_items)
 
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:

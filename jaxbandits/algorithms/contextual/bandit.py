@@ -46,8 +46,8 @@ class Bandit:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown: An Empirical Comparison of Bayesian
       Deep Networks for Thompson Sampling. ICLR 2018: comparison of models under a fixed rule. Niranjan Srinivas,
       Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit Setting: No Regret and
-      Experimental Design. ICML 2010: optimism over a Gaussian process. Dylan Foster, Alexander Rakhlin. Beyond UCB:
-      Optimal and Efficient Contextual Bandits with Regression Oracles. ICML 2020: a rule over any regression method.
+      Experimental Design. ICML 2010: optimism with a Gaussian process. Dylan Foster, Alexander Rakhlin. Beyond UCB:
+      Optimal and Efficient Contextual Bandits with Regression Oracles. ICML 2020: a rule for any regression method.
     """
 
     feedback: ClassVar[type] = Reward
@@ -95,14 +95,17 @@ class Bandit:
 
     @property
     def min_width(self) -> int:
-        """Smallest number of trials per batch with which the model is fast."""
+        """Smallest number of trials per batch for which the model is fast."""
         return getattr(self.model, "min_width", 1)
 
     def init(self, key: jax.Array) -> State:
         return self.model.init(key)
 
     def init_from_obs(self, state: State, obs: Obs) -> State:
-        """Call the model's `init_from_obs` with the arms of round 0, if it exists and its result serves the rule."""
+        """Return the initial state after the model's `init_from_obs` has seen the arms of round 0.
+
+        The state is returned unchanged if the model lacks this method or the rule does not use its result.
+        """
         is_for_widths = getattr(self.model, "init_from_obs_is_for_widths", False)
         if not hasattr(self.model, "init_from_obs") or (is_for_widths and "width" not in self.rule.needs):
             return state

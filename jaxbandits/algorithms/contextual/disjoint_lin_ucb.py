@@ -3,7 +3,7 @@
     play     argmax_k  x'theta_k + alpha sqrt(x'A_k^{-1} x)
     A_k      <- A_k + x x',   theta_k <- theta_k + A_k^{-1} x (reward - x'theta_k)   for the arm k played
 
-Here x is the context, and the start is $A_k = lambda I$ and $theta_k = 0$, so that $theta_k$ is the ridge estimate.
+Here x is the context. Initially, $A_k = lambda I$ and $theta_k = 0$, so that $theta_k$ is always the ridge estimate.
 Notation: lambda is the field `ridge`. The cost per round is $O(K p^2)$.
 """
 

@@ -1,4 +1,4 @@
-"""Epsilon-greedy over a regression oracle (Langford & Zhang, NIPS 2007; Bietti, Agarwal & Langford, JMLR 2021).
+"""Epsilon-greedy with a regression oracle (Langford & Zhang, NIPS 2007; Bietti, Agarwal & Langford, JMLR 2021).
 
     play   argmax_k yhat_k with probability 1 - eps, else an arm uniformly at random
 
@@ -26,8 +26,8 @@ class OracleEpsGreedy(OracleLearner):
       None with a fixed eps. If eps decreases as $t^{-1/3}$, the regret is of order $T^{2/3}$.
 
     Deviations:
-      * [ours] The oracle is updated with the squared loss of the arm played, without importance weights. A randomised
-        oracle makes a new draw in `update`. Ties go to the first arm.
+      * [ours] The oracle is updated with the squared loss of the arm played, without importance weights. The play of a
+        randomised oracle is drawn anew in `update`. Ties go to the first arm.
 
     References:
       Alberto Bietti, Alekh Agarwal, John Langford. A Contextual Bandit Bake-off. JMLR 22(133), 2021, Algorithm 2.

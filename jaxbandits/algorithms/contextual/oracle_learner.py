@@ -43,11 +43,11 @@ class OracleLearner(abc.ABC):
 
     @abc.abstractmethod
     def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:
-        """Return the probability `[K]` with which each arm is played in round t >= 0; that of masked arms is 0.
+        """Return the probability `[K]` with which each arm is played in round t >= 0; it is 0 for masked arms.
 
         Args:
-          key: key of the oracle.
-          t: `[]` int32.
+          key: random key for the oracle.
+          t: `[]` int32, number of earlier rounds.
           state: state of the oracle.
           obs: observation with the context; its mask may be None.
           mask: `[K]` True where an arm may be played.
@@ -74,7 +74,7 @@ class OracleLearner(abc.ABC):
     def fit(
         self, key: jax.Array, t: jax.Array, state: State, context: Vector, index: jax.Array, reward: jax.Array
     ) -> Any:
-        """Return the oracle's state after an update with the squared loss of one arm."""
+        """Return the oracle's state after an update with the squared loss of arm `index`."""
         select_key, update_key = jax.random.split(key)
         is_played = (jnp.arange(self.n_arms) == index).astype(context.dtype)
         loss = SquaredLoss((is_played[:, None] * context).reshape(-1), reward)

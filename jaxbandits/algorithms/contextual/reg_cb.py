@@ -4,7 +4,7 @@
     Delta_t  = c log(K t) (high - low)^2
     u_k      = yhat_k + s w,   y = high + 1,   w the largest weight up to (y - yhat_k) / s for which
                w ((y - yhat_k)^2 - (y - yhat_k - s w)^2) <= Delta_t
-    l_k      = yhat_k - s w,   the same with y = low - 1;   both are clipped to [low, high]
+    l_k      = yhat_k - s w,   w as above, with y = low - 1;   both bounds are clipped to [low, high]
 
 s is the sensitivity of the oracle: the change of its prediction after an example (x, k, y) of weight 1; s w
 approximates the change for an example of weight w. The bounds are approximately the largest and smallest predictions of
@@ -45,7 +45,12 @@ class RegCB(OracleLearner):
 
     @abc.abstractmethod
     def choose(self, lower: jax.Array, upper: jax.Array) -> jax.Array:
-        """Return a mask `[K]` of the arms that may be played, from bounds `[K]` (the lowest for unavailable arms)."""
+        """Return a mask `[K]` of the arms that may be played.
+
+        Args:
+          lower: `[K]` lower bounds on the mean rewards.
+          upper: `[K]` upper bounds. Both bounds of an unavailable arm are the smallest finite number.
+        """
 
     def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:
         lower, upper = self.bounds(key, t, state, obs.context, jnp.sum(mask))

@@ -1,6 +1,6 @@
-"""RegCB-Elim: uniform play of all arms that may be the best arm (Foster et al., ICML 2018).
+"""RegCB-Elim: uniform play among the arms that may be the best arm (Foster et al., ICML 2018).
 
-    play   uniformly one of the arms with u_k >= max_j l_j
+    play   one of the arms with u_k >= max_j l_j, uniformly at random
 
 $u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). A round costs $O(K)$ updates of the
 oracle.
@@ -18,18 +18,19 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class RegCBElim(RegCB):
-    """Uniform play of all arms whose upper bound is at least the largest lower bound.
+    """Policy that plays uniformly among the arms whose upper bound is at least the largest lower bound.
 
     Guarantee:
       None with an online oracle. The paper's guarantee is for least squares over a class that contains the mean
-      rewards, with bounds over all functions whose loss is within Delta of the smallest: the regret is then logarithmic
-      in T under conditions on the contexts.
+      rewards, with bounds over all functions whose loss exceeds the smallest loss by at most Delta: the regret is then
+      logarithmic in T under conditions on the contexts.
 
     Deviations:
       * [printed] The bounds use the sensitivity of an online oracle, and c = 0.1, as in Vowpal Wabbit.
       * [ours] The sensitivity is the effect of one update of weight 1 instead of a derivative, so that any learner of
         `jaxbandits.oco` can be the oracle. The weight is computed by Newton's method (Vowpal Wabbit uses 20
-        bisections). K in Delta_t counts only the available arms. A randomised oracle makes a new draw in `update`.
+        bisections). K in Delta_t counts only the available arms. The play of a randomised oracle is drawn anew in
+        `update`.
 
     References:
       Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with

@@ -1,4 +1,4 @@
-"""SquareCB: inverse gap weighting over a regression oracle (Foster & Rakhlin, ICML 2020, Algorithm 1).
+"""SquareCB: inverse gap weighting with a regression oracle (Foster & Rakhlin, ICML 2020, Algorithm 1).
 
     b    = argmax_k yhat_k
     p_k  = 1 / (K + gamma_t (yhat_b - yhat_k))  for k != b,   p_b = 1 - sum_{k != b} p_k
@@ -28,7 +28,7 @@ class SquareCB(OracleLearner):
 
     Guarantee:
       If rewards are in [0, 1], their mean function is in the oracle's class and the oracle has regret at most R in
-      squared loss, then the regret of `theory` is, with probability at least 1 - delta, at most $4 sqrt(K T R) + 8
+      squared loss, then the regret with `theory` is, with probability at least 1 - delta, at most $4 sqrt(K T R) + 8
       sqrt(K T log(2 / delta))$.
 
     Deviations:
@@ -36,9 +36,9 @@ class SquareCB(OracleLearner):
       * [reconstructed] The gamma of `theory` and the constants of the bound are reconstructed. The authors' lecture
         notes have gamma = $sqrt(K T / E)$ and the bound $2 sqrt(K T E)$ for predictions whose expected squared errors
         sum to at most E.
-      * [ours] The oracle is updated with the squared loss of the arm played, and its predictions are not clipped. A
-        randomised oracle makes a new draw in `update`. K in the formulas counts only the available arms. Ties go to the
-        first arm.
+      * [ours] The oracle is updated with the squared loss of the arm played, and its predictions are not clipped. The
+        play of a randomised oracle is drawn anew in `update`. K in the formulas counts only the available arms. Ties go
+        to the first arm.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.

@@ -1,4 +1,4 @@
-"""ATkRO(1)_a: the average of the k largest risks, one sample per round (Zhang et al., JMLR, Algorithm 7).
+"""ATkRO(1)_a: average top-k risk optimisation, one sample per round (Zhang et al., JMLR, Algorithm 7).
 
     min_w max_q  sum_i q_i R_i(w) = min_w (mean of the k largest R_i(w));   w in W,
     q in S = {q >= 0, sum q = 1, q_i <= 1/k}
@@ -36,7 +36,7 @@ class AnytimeATkRO1(TwoPlayers):
       Online(1)_a holds (Theorem 16).
 
     Deviations:
-      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      The updates agree with the paper. The paper does not state W, G or multipliers for its experiments; the defaults
       (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours]. `q_scale` also multiplies gamma, which is
       $eta_q / 2$ in the proofs of the paper. Logistic losses may exceed 1, and then 1 - loss is negative, as in the
       paper's experiments. With `clip` (False by default), max(1 - loss, 0) replaces 1 - loss [ours].
@@ -55,7 +55,7 @@ class AnytimeATkRO1(TwoPlayers):
     gamma: ArrayLike | None = param(
         None,
         "[0, inf)",
-        "gamma_1, implicit exploration of round 1, which is divided by sqrt(t) in round t; None: step_q / 2",
+        "gamma_1, implicit exploration in round 1 (gamma_1 / sqrt(t) in round t); None: step_q / 2",
     )
 
     @classmethod
@@ -63,7 +63,7 @@ class AnytimeATkRO1(TwoPlayers):
         return cls(dim=3, n_groups=4, k=2)
 
     def check(self) -> None:
-        """Check that k <= m, and check the fields of `GroupLearner`."""
+        """Raise InputError if k > m or a field of `GroupLearner` is invalid."""
         check_k(self)
         super().check()
 

@@ -34,7 +34,7 @@ class AnytimeATkROm(TwoPlayers):
       (Theorem 13, which also has a bound with high probability).
 
     Deviations:
-      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      The updates agree with the paper. The paper does not state W, G or multipliers for its experiments; the defaults
       (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
@@ -51,7 +51,7 @@ class AnytimeATkROm(TwoPlayers):
         return cls(dim=3, n_groups=4, k=2)
 
     def check(self) -> None:
-        """Check that k <= m, and check the fields of `GroupLearner`."""
+        """Raise InputError if k > m or a field of `GroupLearner` is invalid."""
         check_k(self)
         super().check()
 

@@ -34,7 +34,7 @@ class AnytimeOnline(TwoPlayers):
       lower-order terms (Theorem 8, which also has a bound with high probability).
 
     Deviations:
-      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      The updates agree with the paper. The paper does not state W, G or multipliers for its experiments; the defaults
       (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours]. `q_scale` also multiplies gamma, which is
       $eta_q / 2$ in the proofs of the paper. Logistic losses may exceed 1, and then 1 - loss is negative, as in the
       paper's experiments. With `clip` (False by default), max(1 - loss, 0) replaces 1 - loss [ours].
@@ -52,7 +52,7 @@ class AnytimeOnline(TwoPlayers):
     gamma: ArrayLike | None = param(
         None,
         "[0, inf)",
-        "gamma_1, implicit exploration of round 1, which is divided by sqrt(t) in round t; None: step_q / 2",
+        "gamma_1, implicit exploration in round 1 (gamma_1 / sqrt(t) in round t); None: step_q / 2",
     )
 
     @classmethod

@@ -34,7 +34,7 @@ class AnytimeSMD(TwoPlayers):
       rounds, which holds for any `step_w` and `step_q`.
 
     Deviations:
-      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      The updates agree with the paper. The paper does not state W, G or multipliers for its experiments; the defaults
       (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:

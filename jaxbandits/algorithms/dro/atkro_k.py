@@ -1,4 +1,4 @@
-"""ATkRO(k): the average of the k largest risks, k samples per round (Zhang et al., JMLR, Algorithm 6).
+"""ATkRO(k): average top-k risk optimisation, k samples per round (Zhang et al., JMLR, Algorithm 6).
 
     min_w max_q  sum_i q_i R_i(w) = min_w (mean of the k largest R_i(w));   w in W,
     q in S = {q >= 0, sum q = 1, q_i <= 1/k}
@@ -40,7 +40,7 @@ class ATkROk(TwoPlayers):
       log m instead of log(m/k).
 
     Deviations:
-      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      The updates agree with the paper. The paper does not state W, G or multipliers for its experiments; the defaults
       (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours]. `q_scale` also multiplies gamma, which is
       $eta_q / 2$ in the proofs of the paper. Logistic losses may exceed 1, and then 1 - loss is negative, as in the
       paper's experiments. With `clip` (False by default), max(1 - loss, 0) replaces 1 - loss [ours]. Groups are drawn
@@ -67,7 +67,7 @@ class ATkROk(TwoPlayers):
         return cls(dim=3, n_groups=4, k=2, horizon=200)
 
     def check(self) -> None:
-        """Check that k <= m and that the sampler is known, and check the fields of `GroupLearner`."""
+        """Raise InputError if k > m, the sampler is unknown, or a field of `GroupLearner` is invalid."""
         check_k(self)
         super().check()
         if self.sampler not in SAMPLERS:

@@ -1,4 +1,4 @@
-"""ATkRO(m): average of the k largest risks, one sample from every group per round (Zhang et al., JMLR, Algorithm 5).
+"""ATkRO(m): average top-k risk optimisation, one sample of each group per round (Zhang et al., JMLR, Algorithm 5).
 
     min_w max_q  sum_i q_i R_i(w) = min_w (mean of the k largest R_i(w));   w in W,
     q in S = {q >= 0, sum q = 1, q_i <= 1/k}
@@ -34,7 +34,7 @@ class ATkROm(TwoPlayers):
       high probability).
 
     Deviations:
-      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      The updates agree with the paper. The paper does not state W, G or multipliers for its experiments; the defaults
       (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
@@ -53,7 +53,7 @@ class ATkROm(TwoPlayers):
         return cls(dim=3, n_groups=4, k=2, horizon=200)
 
     def check(self) -> None:
-        """Check that k <= m, and check the fields of `GroupLearner`."""
+        """Raise InputError if k > m or a field of `GroupLearner` is invalid."""
         check_k(self)
         super().check()
 

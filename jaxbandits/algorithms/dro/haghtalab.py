@@ -36,7 +36,9 @@ class HaghtalabState(NamedTuple):
 
 @pytree
 class Haghtalab(GroupLearner):
-    """SMD with reused samples: on average, a round draws two new samples (discussed but not run by Zhang et al.).
+    """Stochastic mirror descent (SMD) with reused samples: on average, a round draws two new samples.
+
+    Zhang et al. discuss this method but do not run it.
 
     Guarantee:
       None. From the third round of a block on, $w_t$ depends on the rows of the block through q. The losses of these

@@ -59,7 +59,7 @@ class GroupLearner(abc.ABC):
 
     @classmethod
     def practical(cls, **fields: FieldValue) -> Self:
-        """Multiply the steps of the theorem by tuned multipliers (`jaxbandits tune dro`); the paper states none."""
+        """Use the steps of the theorem times multipliers that are ours, tuned by `jaxbandits tune dro`."""
         name = cls.__module__.rpartition(".")[2]  # the name in the registry
         scales: Fields = {**MULTIPLIERS[name]}
         return cls(**scales | fields)
@@ -69,7 +69,7 @@ class GroupLearner(abc.ABC):
         """Return the step sizes of the theorem times their multipliers, unless fields override them."""
 
     def resolve_steps(self, theory: Steps, gamma: ArrayLike | None = None) -> Steps:
-        """Return the steps of the theorem times their multipliers, unless fields override them."""
+        """Return the steps `theory` of the theorem times `w_scale` and `q_scale`, unless fields override them."""
         return theory.scale(self.w_scale, self.q_scale).replace(self.step_w, self.step_q, gamma)
 
     def geometry(self) -> tuple[ArrayLike, ArrayLike]:
@@ -125,7 +125,7 @@ class TwoPlayers(GroupLearner):
         return first_players(self)
 
     def recommend(self, state: Players) -> Saddle:
-        """Return the averages of models `[d]` and weights `[m]`, weighted by the steps in anytime forms (20)."""
+        """Return the averages of models `[d]` and weights `[m]`; anytime forms weight them by the steps, as in (20)."""
         return state.saddle
 
 
@@ -143,7 +143,7 @@ def check_k(learner: Any) -> None:
 
 
 def check_budgets(learner: Any) -> None:
-    """Raise `InputError` for budgets of fewer than two groups."""
+    """Raise `InputError` unless the budgets are a tuple with at least two entries."""
     budgets = learner.budgets
     if not isinstance(budgets, tuple) or len(budgets) < 2:
         raise InputError(

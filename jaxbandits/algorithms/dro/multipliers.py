@@ -1,4 +1,4 @@
-"""Tuned multipliers of the constants in the presets `practical`, by name of the learner; generated, not edited.
+"""Multipliers of the constants in the `practical` presets, keyed by learner or "panel/learner". Generated; do not edit.
 
 `jaxbandits tune dro --write` races the points of a grid and writes this file (docs/verdicts.md).
 """

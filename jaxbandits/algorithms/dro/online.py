@@ -34,7 +34,7 @@ class Online(TwoPlayers):
       also has a bound with high probability), although q depends on the past samples.
 
     Deviations:
-      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      The updates agree with the paper. The paper does not state W, G or multipliers for its experiments; the defaults
       (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours]. `q_scale` also multiplies gamma, which is
       $eta_q / 2$ in the proofs of the paper. Logistic losses may exceed 1, and then 1 - loss is negative, as in the
       paper's experiments. With `clip` (False by default), max(1 - loss, 0) replaces 1 - loss [ours].

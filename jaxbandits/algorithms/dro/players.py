@@ -63,7 +63,10 @@ class Weights(NamedTuple):
         return elementary.exp(self.log_q)
 
     def step(self, q: jax.Array, gain: jax.Array, rate: ArrayLike, fraction: ArrayLike, k: int = 1) -> "Weights":
-        """Return the player at the q_{t+1} <= 1/k that is nearest to `q_{t,i} exp(rate gain_i)` in KL divergence."""
+        """Return the player at q_{t+1}, the weights nearest to `q_{t,i} exp(rate gain_i)` in KL divergence.
+
+        Weights are at most 1/k. The weights `q` = q_t enter the mean with weight `fraction`.
+        """
         return self.move_to(simplex.mirror_step(self.log_q, gain, rate, k), q, fraction)
 
     def move_to(self, log_q: jax.Array, q: jax.Array, fraction: ArrayLike) -> "Weights":
@@ -95,7 +98,7 @@ class Players(NamedTuple):
         """Return the state after simultaneous steps of both players from the same (w_t, q_t).
 
         Args:
-          domain: W.
+          domain: W, the set of models.
           q: `[m]` weights q_t of the decision.
           grad: `[d]` gradient for the descent step of the model.
           gain: `[m]` gains for the ascent step of the weights.

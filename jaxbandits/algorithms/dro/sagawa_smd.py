@@ -55,7 +55,7 @@ class SagawaSMD(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 1 over m times their multipliers, unless fields override them."""
+        """Return `(eta_w, eta_q)` of Theorem 1, divided by m and times multipliers, unless fields override them."""
         return self.resolve_steps(sagawa(self.n_groups, self.horizon, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -33,7 +33,7 @@ class SMD(TwoPlayers):
       probability).
 
     Deviations:
-      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      The updates agree with the paper. The paper does not state W, G or multipliers for its experiments; the defaults
       (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     Example:
@@ -55,7 +55,7 @@ class SMD(TwoPlayers):
       >>> settings = {"n_groups": 2, "horizon": 1000, "step_w": 0.3, "step_q": 0.01, "domain": WholeSpace()}
       >>> environment = GroupData.from_table(table, loss=Custom(function=network))
       >>> result = simulate(SMD(start=start, **settings), environment, 1000, 2, record_points=1, progress=False)
-      >>> bool(result.final("max_risk").max() < 0.2)  # of the averaged parameters, for either group; at first log 2
+      >>> bool(result.final("max_risk").max() < 0.2)  # largest risk of the averaged parameters; at first log 2
       True
 
     References:

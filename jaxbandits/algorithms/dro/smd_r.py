@@ -36,9 +36,9 @@ class SMDr(TwoPlayers):
       allows risks of about $(n_1 / n_i) p*$.
 
     Deviations:
-      The updates are those of the paper and, as printed, have no importance weights. The number of rows drawn from
-      group i is binomial with mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with
-      only $n_i$ rows must define its feedback for this case. The paper does not state W, G or multipliers for its
+      The updates agree with the paper and, as printed, have no importance weights. The number of rows drawn from group
+      i is binomial with mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with only
+      $n_i$ rows must define its feedback for this case. The paper does not state W, G or multipliers for its
       experiments; the defaults (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
@@ -55,7 +55,7 @@ class SMDr(TwoPlayers):
         return cls(dim=3, budgets=(200, 150, 100, 50))
 
     def check(self) -> None:
-        """Check that there are at least two budgets, and check the fields of `GroupLearner`."""
+        """Raise InputError if there are fewer than two budgets, or if a field of `GroupLearner` is invalid."""
         check_budgets(self)
         super().check()
 
@@ -70,7 +70,7 @@ class SMDr(TwoPlayers):
         return max(self.budgets)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 9 (and 1) times their multipliers, unless fields override them."""
+        """Return `(eta_w, eta_q)` of Theorems 1 and 9 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_1(self.n_groups, self.rounds, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -84,7 +84,7 @@ class SMPA(GroupLearner):
         return cls(dim=3, budgets=(200, 150, 100, 50))
 
     def check(self) -> None:
-        """Check that there are at least two budgets, and check the fields of `GroupLearner`."""
+        """Raise InputError if there are fewer than two budgets, or if a field of `GroupLearner` is invalid."""
         check_budgets(self)
         super().check()
 

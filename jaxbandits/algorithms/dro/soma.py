@@ -1,4 +1,4 @@
-"""Soma et al.: SMD against a bandit of 1/2-Tsallis entropy for group DRO (arXiv:2212.13669; a baseline).
+"""Soma et al.: group DRO with SMD for w and Tsallis-INF for q (arXiv:2212.13669; a baseline).
 
     min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   w in W, q in the simplex
     draw i_t from q_t and one z from group i_t, then at the same point (w_t, q_t)
@@ -29,8 +29,8 @@ class Soma(TwoPlayers):
     """Online(1) with a different bandit algorithm for q, a baseline that Zhang et al. discuss but do not run.
 
     Guarantee:
-      A bound in expectation holds against a model and weights that do not depend on the samples. It is not a bound on
-      the duality gap.
+      A bound on the expected regret holds against any model and weights that do not depend on the samples. It does not
+      bound the duality gap.
 
     Deviations:
       The updates are Tsallis-INF in its general form (Audibert & Bubeck), not the authors' code [reconstructed].

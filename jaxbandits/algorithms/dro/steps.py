@@ -29,7 +29,10 @@ class Steps(NamedTuple):
         return Steps(w=w_scale * self.w, q=q_scale * self.q, gamma=gamma)
 
     def replace(self, w: ArrayLike | None, q: ArrayLike | None, gamma: ArrayLike | None = None) -> "Steps":
-        """Return the steps as arrays, replaced by the arguments that are not None; gamma becomes eta_q / 2 if None."""
+        """Return the steps as arrays, replaced by the arguments that are not None.
+
+        With bandit feedback, a gamma of None is replaced by eta_q / 2.
+        """
         w, q = self.w if w is None else w, self.q if q is None else q
         if self.gamma is not None:
             gamma = jnp.asarray(jnp.asarray(q) / 2.0 if gamma is None else gamma, float)

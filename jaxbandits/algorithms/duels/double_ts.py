@@ -32,8 +32,8 @@ class DoubleTS(DuelPolicy):
       $O(K log T + K^2 log log T)$ with a Condorcet winner (Theorems 1 and 2).
 
     Deviations:
-      * [ours] The first arm wins ties, which the paper breaks at random; environments order the arms at random.
-        Unavailable arms are excluded from all comparisons.
+      * [ours] Ties go to the arm with the smallest number, while the paper breaks them at random; environments number
+        the arms at random. Unavailable arms are excluded from all comparisons.
       * [printed] With `is_plus` (D-TS+), ties of the first arm go to the arm with the smallest $sum_j (2 max_k s_k -
         s_i - s_j) / kl(theta_ij, 1/2)$, as in the authors' code; s_i is the number of comparisons that arm i wins in
         the sample.

@@ -1,7 +1,7 @@
 """RMED1: duels by relative minimum empirical divergence (Komiyama, Honda, Kashima & Nakagawa, COLT 2015, Algorithm 1).
 
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i,   O_l = {j : p_lj <= 1/2}
-    first  the next arm l of the list; an arm j that has left the list joins the next one if I_j - I_{i*} <= log t + f
+    first  the next arm l of the list; an arm j that has left the list joins the next list if I_j - I_{i*} <= log t + f
     second i* if it is in O_l or O_l is empty, else argmin_j p_lj
 
 The lists are used after one duel of every pair. Here $p_ij$ is the fraction of the $N_ij$ duels of i and j that i won,

@@ -28,12 +28,13 @@ class RMED2FH(RMEDPolicy):
     """Policy that compares every plausible Condorcet winner with the opponent that rules it out at the smallest regret.
 
     Guarantee:
-      If arm 1 is a Condorcet winner, then the expected regret of `theory` after T rounds, with horizon T, is at most
+      If arm 1 is a Condorcet winner, then, with `theory` for horizon T, the expected regret after T rounds is at most
       $sum_{i > 1} min_j (D_i + D_j) log T / (2 kl(p_ij, 1/2)) + o(log T)$. No consistent policy has a smaller factor of
       log T (Theorems 1 and 4).
 
     Deviations:
-      * [printed] Sums of gaps count as at least 0.01, and log log t as log(log t + 0.01), as in the authors' code.
+      * [printed] Sums of gaps below 0.01 are replaced by 0.01, and log log t is replaced by log(log t + 0.01), as in
+        the authors' code.
       * [ours] Unavailable arms are skipped. Ties go to the first arm.
 
     References:

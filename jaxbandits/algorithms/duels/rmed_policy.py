@@ -2,7 +2,7 @@
 
     p_ij   fraction of the N_ij duels of i and j that i won
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i
-    first  the next arm l of the list; an arm j that has left the list joins the next one if I_j - I_{i*} <= log t + f
+    first  the next arm l of the list; an arm j that has left the list joins the next list if I_j - I_{i*} <= log t + f
 
 The lists are used after `first_duels` duels of every pair, and f is `weight` times K^1.01. A concrete subclass defines
 the second arm.
@@ -104,7 +104,7 @@ class RMEDPolicy(DuelPolicy):
         )
 
     def opponents(self, duels: DuelCounts, arm: jax.Array, available: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return a mask `[K]` of the arms that do not lose against an arm, and the arm that beats it most often."""
+        """Return a mask `[K]` of the arms that do not lose against `arm`, and the strongest opponent of `arm`."""
         p = duels.of(arm).share
         others = available & (jnp.arange(self.n_arms) != arm)
         return others & (p <= 0.5), first_axis.argmax(jnp.where(others, -p, -jnp.inf))

@@ -1,7 +1,7 @@
 """RUCB: relative upper confidence bounds for duels (Zoghi, Whiteson, Munos & de Rijke, ICML 2014, Algorithm 1).
 
     U_ij   = w_ij / N_ij + sqrt(alpha log t / N_ij),   U_ii = 1/2,   U_ij = 2 for pairs without a duel
-    C      = {c : U_cj >= 1/2 for all j},   B <- B cap C,   B <- C where C has one arm
+    C      = {c : U_cj >= 1/2 for all j},   B <- B cap C,   B <- C if C has one arm
     first  the arm of C if it is the only one; else, if B is not empty, its arm with probability 1/2 and a uniform arm
            of C minus B otherwise; else a uniform arm of C, or of all arms if C is empty
     second argmax_j U_{j first}

@@ -46,13 +46,13 @@ class KLLUCB(LUCB):
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "KLLUCB":
-        """Use the exploration rate for which the error probability is bounded."""
+        """Use the exploration rate beta(t) for which the error probability is bounded."""
         fields: Fields = {"n_arms": n_arms, "proven": True}
         return cls(**fields | changes)
 
     @classmethod
     def practical(cls, *, n_arms: int, **changes: FieldValue) -> "KLLUCB":
-        """Use the exploration rate of experiments (the default)."""
+        """Use the exploration rate of the experiments of Garivier and Kaufmann (the default)."""
         fields: Fields = {"n_arms": n_arms}
         return cls(**fields | changes)
 
@@ -68,7 +68,7 @@ class KLLUCB(LUCB):
         return bernoulli.lower(mean, level)
 
     def rate(self, rounds: jax.Array) -> jax.Array:
-        """Return beta(t) `[]`."""
+        """Return the exploration rate beta(t) `[]` after t = `rounds` plays."""
         if not self.proven:
             return identification.practical_threshold(rounds, self.delta)
         x = jnp.log(self.k_1 * self.n_arms / self.delta) + self.alpha * jnp.log(jnp.maximum(rounds, 1.0))

@@ -31,7 +31,7 @@ class LUCBState(NamedTuple):
 
     @property
     def count(self) -> jax.Array:
-        """`[K]` T_i."""
+        """Numbers of plays T_i `[K]` of the arms."""
         return self.pulls.count
 
 
@@ -50,7 +50,7 @@ class LUCB(Identification):
 
     @abc.abstractmethod
     def lower(self, pulls: Pulls, arm: jax.Array) -> jax.Array:
-        """Return the lower bound L `[]` of one arm."""
+        """Return the lower bound L `[]` of `arm`."""
 
     def init(self, key: jax.Array) -> LUCBState:
         return LUCBState(super().init(key), jnp.int32(_NONE))
@@ -59,7 +59,7 @@ class LUCB(Identification):
         return state.pulls
 
     def index(self, key: jax.Array, t: jax.Array, state: LUCBState) -> jax.Array:
-        """Return scores `[K]` that are largest for the arm to play and rank the other arms by fewest plays."""
+        """Return scores `[K]`: the arm to play has the largest score, and the others are ordered by fewest plays."""
         del key, t
         target = jnp.where(state.second == _NONE, best_mean(state.pulls), state.second)
         return jnp.where(jnp.arange(self.n_arms) == target, _TARGET, -state.count)

@@ -1,7 +1,7 @@
 """Sequential halving for a fixed budget (Karnin, Koren & Somekh, ICML 2013).
 
     phase r = 0, ..., L - 1,  L = ceil(log_2 K):  play each of the K_r remaining arms floor(n / (K_r L)) times
-    keep the ceil(K_r / 2) with the largest mean rewards of the phase
+    keep the ceil(K_r / 2) arms with the largest mean rewards in the phase
 
 The first phase has $K_0 = K$ arms, and n is the budget of rounds. The cost per round is $O(K)$, and $O(K^2)$ at the end
 of a phase.
@@ -52,7 +52,7 @@ class SequentialHalving(Identification):
     References:
       Zohar Karnin, Tomer Koren, Oren Somekh. Almost Optimal Exploration in Multi-Armed Bandits. ICML 2013, Algorithm 2.
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 22, Theorem 33.10:
-      16 in place of 8 for 1-sub-Gaussian rewards, which gives 4 for rewards in [0, 1].
+      the factor 16 in place of 8 for 1-sub-Gaussian rewards, which becomes 4 for rewards in [0, 1].
     """
 
     source: ClassVar[str] = "Karnin, Koren & Somekh, ICML 2013, sequential halving"

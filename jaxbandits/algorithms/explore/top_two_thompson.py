@@ -30,7 +30,7 @@ class TopTwoThompson(BetaPosterior, Identification):
     Guarantee:
       For rewards of an exponential family, a unique best arm and beta = 1/2, the posterior probability that another arm
       is the best tends to 0 exponentially, with at least half of the largest possible exponent (Russo 2016). For
-      rewards 0 and 1 and the preset `theory`, the recommended arm is the best arm with probability at least 1 - delta
+      rewards in {0, 1} and the preset `theory`, the recommended arm is the best arm with probability at least 1 - delta
       (Garivier & Kaufmann, Theorem 10, which holds for any sampling rule).
 
     Deviations:

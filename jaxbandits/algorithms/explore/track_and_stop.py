@@ -28,9 +28,10 @@ class TrackAndStop(Identification):
     """Asymptotically optimal fixed-confidence best-arm identification (as delta -> 0).
 
     Guarantee:
-      For rewards 0 and 1, a unique best arm and the preset `theory`, the recommended arm is the best arm with
-      probability at least 1 - delta (Theorem 10). The expected stopping time divided by log(1/delta) tends to T*(mu) as
-      delta -> 0 (Theorem 14). No learner with this error probability has a smaller limit (Theorem 1).
+      For rewards in {0, 1}, a unique best arm and the preset `theory`, the recommended arm is the best arm with
+      probability at least 1 - delta (Theorem 10). The expected stopping time divided by log(1/delta) tends to the
+      characteristic time T*(mu) of the arms as delta -> 0 (Theorem 14). No learner with this error probability has a
+      smaller limit (Theorem 1).
 
     Deviations:
       * [printed] The default is beta(t) = $log((log t + 1) / delta)$, as in the experiments; `theory` has

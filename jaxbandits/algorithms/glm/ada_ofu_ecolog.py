@@ -109,7 +109,7 @@ class AdaOFUECOLog(EllipsoidLearner):
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
     n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
     capacity: int | None = static(
-        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+        None, "[1, inf)", "number of rounds that the history holds, at least T; given only if the arms change"
     )
     delta: ArrayLike = param(0.05, "(0, 1]", "delta, failure probability of sigma_t and, separately, of beta^H")
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")

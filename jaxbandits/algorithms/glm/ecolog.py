@@ -88,10 +88,10 @@ class ECOLog(EllipsoidLearner):
 
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
     radius_rule: str = static(
-        "ville", doc='radius: "ville" (with a proof, from the observed losses), "code" or "public" (from public code)'
+        "ville", doc='radius: "ville" (proved, from the observed losses), or "code" or "public" (both from public code)'
     )
     score: str = static("link", doc='score of an arm: "link" (optimistic x\'theta) or "mean" (mean reward plus width)')
-    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S, for \"code\" S")
+    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S, or S for \"code\"")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
@@ -101,12 +101,12 @@ class ECOLog(EllipsoidLearner):
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
-        """Use the theory with `ridge = d`, as in the figures of arXiv:2507.11847."""
+        """Use the constants of the theory with `ridge = d`, as in the figures of arXiv:2507.11847."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
     def published(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
-        """Use the radius of the paper's lemmas ("code" with `D = 2S`) and `ridge = d`, as in the figures."""
+        """Use the radius of the paper's lemmas ("code" with `D = 2S`) and `ridge = d`, as in arXiv:2507.11847."""
         base = cls.experiments(dim=dim, **{"radius_rule": "code"} | changes)
         return base if base.diameter is not None else dataclasses.replace(base, diameter=2.0 * base.norm_bound)
 
@@ -169,9 +169,9 @@ class ECOLog(EllipsoidLearner):
         return self.beta_scale * jnp.sqrt(jnp.maximum(prior + spread, 0.0))
 
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
-        """Solve an implicit step for `count` observations of the arm x whose rewards sum to `total`.
+        """Return the estimate `[d]` after an implicit step for `count` plays of the arm x whose rewards sum to `total`.
 
-        The result `[d]` minimises ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z over ||theta|| <= S,
+        The estimate minimises ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z over ||theta|| <= S,
         with z = x'theta. For the radius "public", 1/2 replaces 1 / (2 + D).
         """
         scale = 1.0 if self.radius_rule == "public" else 0.5 * (2.0 + self._diameter)

@@ -10,9 +10,9 @@ The state holds $H_t^{-1}$, since both rank-one updates and the projection need 
 "data", which measures $||theta_t - theta_{t+1}||$ in the $H_t$ norm, also needs $H_t$. The step uses the curvature at
 the old estimate (times eta), and the matrix uses the curvature at the new estimate.
 
-Notation: lambda is the field `ridge`, S is `norm_bound`, eta is `step_size` and c is `center`; R, $C_mu$, mu and g are
-constants of `link`. The cost per round is $O(K d^2)$, plus $O(d^3)$ when the projection is active, and the memory is
-$O(d^2)$.
+Notation: lambda is the field `ridge`, S is `norm_bound`, eta is `step_size` and c is `center`; the function mu and the
+constants R, $C_mu$ and g belong to `link`. The cost per round is $O(K d^2)$, plus $O(d^3)$ when the projection is
+active, and the memory is $O(d^2)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -92,7 +92,9 @@ class GLBOMD(EllipsoidLearner):
     radius_rule: str = static(
         "theory", doc='radius: "theory" (Theorem 1) or "data" (computed from the observed losses)'
     )
-    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants R, C_mu, g")
+    link: Link = param(
+        factory=Bernoulli, doc="link: the mean reward mu as a function of x'theta, and its constants R, C_mu, g"
+    )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta* - center||")
     center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the ball that contains theta*; None: 0")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d, as in the paper's experiments")
@@ -116,7 +118,7 @@ class GLBOMD(EllipsoidLearner):
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: FieldValue) -> "GLBOMD":
-        """Use the theory with `ridge = d`, as in the paper's figures."""
+        """Use the constants of the theory with `ridge = d`, as in the paper's figures."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod

@@ -57,13 +57,13 @@ class GLMTS:
 
     @classmethod
     def theory(cls, *, dim: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "GLMTS":
-        """Draw from the confidence set of `GLBOMD.theory(dim=dim, **changes)`."""
+        """Use draws from the confidence set of `GLBOMD.theory(dim=dim, **changes)`."""
         ranges.numbers("width", width, "[0, inf)")
         return cls(estimator=GLBOMD.theory(dim=dim, **changes), width=width, draws_in_set=True)
 
     @classmethod
     def practical(cls, *, dim: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "GLMTS":
-        """Draw from the posterior around the estimate of `GLBOMD.practical(dim=dim, **changes)`."""
+        """Use draws from the posterior around the estimate of `GLBOMD.practical(dim=dim, **changes)`."""
         ranges.numbers("width", width, "[0, inf)")
         return cls(estimator=GLBOMD.practical(dim=dim, **changes), width=width)
 
@@ -98,5 +98,5 @@ class GLMTS:
         return self.estimator.update(key, t, state, obs, decision, feedback)
 
     def recommend(self, state: GLBOMDState) -> Vector:
-        """Return the estimate of theta* `[d]`."""
+        """Return the estimate `[d]` of theta*."""
         return self.estimator.recommend(state)

@@ -52,8 +52,8 @@ class GLMUCB(ArmLearner):
 
     Deviations:
       * [printed] The default of `ridge` is `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$
-        also replaces the smallest eigenvalue of the initial design of the paper, which is not played. In log t of
-        "filippi", t is replaced by max(t, 2).
+        also replaces the smallest eigenvalue of the paper's initial design, since no initial design is played here. In
+        log t of "filippi", t is replaced by max(t, 2).
       * [ours] The estimate is the maximum-likelihood estimate over the ball. The paper instead projects the
         unconstrained estimate by solving a non-convex problem, and the public code does not project.
       * [printed] `radius_rule="det"` is the radius of public code for logistic bandits, which uses `noise_scale` = 1,
@@ -79,15 +79,17 @@ class GLMUCB(ArmLearner):
     source: ClassVar[str] = "Filippi, Cappe, Garivier & Szepesvari, NIPS 2010"
     n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
     capacity: int | None = static(
-        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+        None, "[1, inf)", "number of rounds that the history holds, at least T; given only if the arms change"
     )
     radius_rule: str = static(
         "filippi", doc='"filippi": radius of the paper; "det": radius from the determinant of V_t'
     )
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds (in the radius only)")
-    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    link: Link = param(factory=Bernoulli, doc="link: the mean reward mu as a function of x'theta, and its constants")
     reward_bound: ArrayLike = param(
-        1.0, "(0, inf)", "R_max, upper end of the interval [0, R_max] of the rewards; the paper uses 100 for Poisson"
+        1.0,
+        "(0, inf)",
+        "R_max, upper end of the interval [0, R_max] of the rewards; the paper uses 100 for Poisson rewards",
     )
     noise_scale: ArrayLike = param(1.0, "(0, inf)", "R_sub, sub-Gaussian constant of the noise")
     curvature: ArrayLike | None = param(None, "(0, inf)", "c_mu, smallest slope of mu; None: its minimum over the ball")

@@ -76,7 +76,7 @@ class GLOC(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Jun, Bhargava, Nowak & Willett, NeurIPS 2017"
-    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    link: Link = param(factory=Bernoulli, doc="link: the mean reward mu as a function of x'theta, and its constants")
     noise_scale: ArrayLike | None = param(
         None,
         "(0, inf)",
@@ -92,7 +92,7 @@ class GLOC(EllipsoidLearner):
 
     @classmethod
     def experiments(cls, *, dim: int, **changes: FieldValue) -> "GLOC":
-        """Use the theory with `ridge = d`, as in the figures of arXiv:2507.11847."""
+        """Use the constants of the theory with `ridge = d`, as in the figures of arXiv:2507.11847."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod

@@ -30,16 +30,16 @@ class ArmLearner(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> Self:
-        """Use the constants of the theory of the method."""
+        """Use the constants for which the theory of the method holds."""
 
     @classmethod
     def practical(cls, *, dim: int, **changes: FieldValue) -> Self:
-        """Use the theory with the tuned multipliers (`jaxbandits tune glm`)."""
+        """Use the constants of the theory times tuned multipliers (`jaxbandits tune glm`)."""
         name = cls.__module__.rpartition(".")[2]  # as in the registry
         return cls.theory(**{"dim": dim, **MULTIPLIERS[name]} | changes)
 
     def recommend(self, state: State) -> Vector:
-        """Return the estimate of theta* `[d]`."""
+        """Return the estimate `[d]` of theta*."""
         return state.theta
 
 
@@ -82,7 +82,7 @@ class LevelSetLearner(ArmLearner):
 
     n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
     capacity: int | None = static(
-        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+        None, "[1, inf)", "number of rounds that the history holds, at least T; given only if the arms change"
     )
 
     @abc.abstractmethod
@@ -114,7 +114,7 @@ class LevelSetLearner(ArmLearner):
         return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
 
     def optimistic_values(self, t: jax.Array, state: State, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
-        """Return the largest `x'theta` `[K]` over the confidence set for every arm x, and the maximisers."""
+        """Return, for every arm x, the largest `x'theta` over the confidence set, `[K]`, and the maximisers theta."""
         if self.n_arms is not None:
             check_count(obs.arms, self.n_arms)
         slack = jnp.square(self.radius(t, state))

@@ -81,7 +81,7 @@ class OFUGLB(LevelSetLearner):
     lipschitz: str = static(
         "paper", doc='constants Lip_t: "paper" (as in the paper) or "data" (from the observed rewards)'
     )
-    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    link: Link = param(factory=Bernoulli, doc="link: the mean reward mu as a function of x'theta, and its constants")
     lipschitz_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of Lip_t")
     beta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of beta_t; the theory uses 1")
 

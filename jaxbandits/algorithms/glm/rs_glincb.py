@@ -89,14 +89,14 @@ class RSGLinCB(ArmLearner):
     source: ClassVar[str] = "Sawarni, Das, Barman & Sinha, NeurIPS 2024, Algorithm 2"
     n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
     capacity: int | None = static(
-        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+        None, "[1, inf)", "number of rounds that the history holds, at least T; given only if the arms change"
     )
     centre: str = static("late", doc='centre of the bonus: "late": th_tau; "mean": the mean of th_o and th_tau')
     reuse_warmup: bool = static(False, BOOL, doc="True: th_tau is also fitted to the warm-up rounds")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    link: Link = param(factory=Bernoulli, doc="link: the mean reward mu as a function of x'theta, and its constants")
     reward_bound: ArrayLike = param(
-        1.0, "(0, inf)", "R, upper end of the interval [0, R] of the rewards; the paper uses 100 for Poisson"
+        1.0, "(0, inf)", "R, upper end of the interval [0, R] of the rewards; the paper uses 100 for Poisson rewards"
     )
     kappa: ArrayLike | None = param(
         None, "(0, inf)", "kappa, 1 / (minimum of mu' over arms and parameters); None: 1 / c_mu"
@@ -131,7 +131,7 @@ class RSGLinCB(ArmLearner):
 
     @classmethod
     def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "RSGLinCB":
-        """Use the theory with `ridge = d`, as in the figures of Zhang et al. (2025)."""
+        """Use the constants of the theory with `ridge = d`, as in the figures of Zhang et al. (2025)."""
         return cls(**{"dim": dim, "horizon": horizon, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod

@@ -84,7 +84,7 @@ class CRMM:
     mode: str = static("ons", doc='"ons": online Newton step (as in the paper); "ls": least squares')
     reps: int = static(11, "[1, inf)", "reps, number of pulls per epoch; `theory` uses ceil(16 log(4T/delta))")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the bounded moment of the noise")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
@@ -113,7 +113,7 @@ class CRMM:
         return cls.practical(dim=2, horizon=200, eps=0.99)
 
     def check(self) -> None:
-        """Raise InputError on an unknown `mode`."""
+        """Raise InputError if `mode` is unknown."""
         regression.check_mode("CRMM.mode", self.mode)
 
     def init(self, key: jax.Array) -> CRMMState:

@@ -55,8 +55,8 @@ class CRTM:
       * [reconstructed] Mode "ls" replaces the online Newton step by least squares in closed form, which is the method
         that Wang, Zhang, Zhao & Zhou (ICML 2025) timed. Its confidence set reuses the formula of "ons".
       * [ours] With `reward_moment = None`, u is $(nu + L S)^{1+eps}$, by Minkowski's inequality.
-      * [ours] The confidence set is not intersected with the ball of radius S. `beta_scale` multiplies the radius and
-        `threshold_scale` Gamma. Ties go to the first arm.
+      * [ours] The confidence set is not intersected with the ball of radius S. `beta_scale` multiplies the radius, and
+        `threshold_scale` multiplies Gamma. Ties go to the first arm.
 
     Numerics:
       In float32 the error of the estimate stays below 3e-5 (1e-6 for "ls") of the largest value of the estimate over
@@ -77,7 +77,7 @@ class CRTM:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     mode: str = static("ons", doc='"ons": online Newton step (as in the paper); "ls": least squares')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the rewards")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the bounded moment of the rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     reward_moment: ArrayLike | None = param(
         None, "(0, inf)", "u, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}"
@@ -91,7 +91,7 @@ class CRTM:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "CRTM":
-        """Use the online Newton step with lambda = 1, delta = 1/T."""
+        """Use the online Newton step with lambda = 1 and delta = 1/T."""
         return cls(dim=dim, horizon=horizon, eps=eps, **changes)
 
     @classmethod
@@ -105,7 +105,7 @@ class CRTM:
         return cls.practical(dim=2, horizon=200, eps=0.99)
 
     def check(self) -> None:
-        """Raise InputError on an unknown `mode`."""
+        """Raise InputError if `mode` is unknown."""
         regression.check_mode("CRTM.mode", self.mode)
 
     def init(self, key: jax.Array) -> CRTMState:

@@ -71,7 +71,7 @@ class HeavyOFUL:
     """Optimistic linear bandit with adaptive Huber regression over the full history.
 
     The defaults are the constants of the theory (`theory`). The radius of the theory is far too large in practice, so
-    that the figures use `practical`.
+    that the reproduced figures use `practical`.
 
     Guarantee:
       Let rewards be x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$ and $||theta*|| <= S$. If $nu_t$ is
@@ -116,7 +116,7 @@ class HeavyOFUL:
         "maximum number of passes per round; with 97 % of the samples clipped, at most 500 were needed",
     )
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the bounded moment of the noise")
     moment_bound: ArrayLike | None = param(
         None, "[0, inf)", "nu, bound on every nu_t; None: nu_t is part of the feedback"
     )
@@ -126,7 +126,7 @@ class HeavyOFUL:
     sigma_min: ArrayLike | None = param(None, "(0, inf)", "lower bound on sigma_t; None: 1/sqrt(T)")
     delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
     c0: ArrayLike | None = param(None, "(0, inf)", "c0, constant in sigma_t; None: 1/sqrt(23 ell)")
-    c1: ArrayLike | None = param(None, "(0, inf)", "c1, constant in sigma_t; None: the formula above")
+    c1: ArrayLike | None = param(None, "(0, inf)", "c1, constant in sigma_t; None: its value in the theory")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta_t in the bonus")
     tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplier of tau_t; inf: weighted least squares")
 
@@ -137,7 +137,7 @@ class HeavyOFUL:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HeavyOFUL":
-        """Use the theory with c0 = c1 = 1 and the tuned multipliers (`jaxbandits tune linear`)."""
+        """Use the constants of the theory with c0 = c1 = 1 and the tuned multipliers (`jaxbandits tune linear`)."""
         tuned: Fields = {"c0": 1.0, "c1": 1.0, **MULTIPLIERS["heavy_oful"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
@@ -147,7 +147,7 @@ class HeavyOFUL:
 
     @property
     def feedback(self) -> type:
-        """`ScaledReward`, or `Reward` when `moment_bound` is set."""
+        """Feedback type: `ScaledReward`, or `Reward` if `moment_bound` is set."""
         return ScaledReward if self.moment_bound is None else Reward
 
     def check(self) -> None:
@@ -215,7 +215,7 @@ class HeavyOFUL:
         return jnp.where(t == 0, state.beta_start, later) * self.beta_scale
 
     def one_pass(self, count: ArrayLike, state: HeavyOFULState, theta: Vector) -> tuple[Vector, jax.Array]:
-        """Take one step of iterated reweighting on Eq. (6), over the first `count` samples.
+        """Return the result of one step of iterated reweighting on Eq. (6), over the first `count` samples.
 
         Let z_s = (r_s - x_s'theta) / sigma_s, a_s = min(1, tau_s / |z_s|) and `A = lambda I + sum_s a_s x_s x_s' /
         sigma_s^2`. The step minimises, over the ball, the linearisation of Eq. (6) at theta plus `||th - theta||_A^2 /

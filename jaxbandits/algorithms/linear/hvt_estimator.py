@@ -85,13 +85,13 @@ class HvtConstants(abc.ABC):
     """Abstract base class with the constants of the regression, for the regression and for the learners that use it."""
 
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of samples (rounds, episodes)")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the bounded moment of the noise")
     norm_bound: ArrayLike = param(1.0, "(0, inf]", "S, bound on ||theta*||; inf: no projection")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
     sigma_min: ArrayLike | None = param(None, "(0, inf)", "lower bound on sigma_t; None: 1/sqrt(T)")
     delta: ArrayLike | None = param(
-        None, "(0, 1)", "the bound of Lemma 1 fails with probability at most 4 delta; None: 1/(8T)"
+        None, "(0, 1)", "delta, where 4 delta bounds the failure probability in Lemma 1; None: 1/(8T)"
     )
     step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta_t in the radius")
@@ -161,7 +161,7 @@ class HvtEstimator(HvtConstants):
 
     @property
     def estimator(self) -> "HvtEstimator":
-        """This regression itself, which needs no conversion."""
+        """This regression itself."""
         return self
 
     def init(self) -> HvtState:
@@ -221,7 +221,7 @@ class HvtEstimator(HvtConstants):
         return jnp.sqrt(inverse_factors.quadratic_forms(state.inverse, x))
 
     def weigh(self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike) -> HvtWeights:
-        """Compute sigma_t, w_t, tau_t and psi_t of a sample as `update` does, but do not update the state.
+        """Return sigma_t, w_t, tau_t and psi_t of a sample, computed as in `update` but without updating the state.
 
         These values show whether the sample is clipped and which term determines sigma_t.
         """

@@ -77,7 +77,7 @@ class HvtIdentification(HvtConstants):
     def practical(
         cls, *, n_states: int, n_inputs: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue
     ) -> "HvtIdentification":
-        """Use the theory with the multipliers of `HvtUCB.practical`, which are tuned on bandits."""
+        """Use the constants of the theory with the multipliers of `HvtUCB.practical`, which are tuned on bandits."""
         scaled = MULTIPLIERS["hvt_ucb"] | changes
         return cls.theory(n_states=n_states, n_inputs=n_inputs, horizon=horizon, eps=eps, **scaled)
 
@@ -87,7 +87,7 @@ class HvtIdentification(HvtConstants):
 
     @property
     def feedback(self) -> type:
-        """`ScaledNextState`, or `NextState` when `moment_bound` is set."""
+        """Feedback type: `ScaledNextState`, or `NextState` if `moment_bound` is set."""
         return ScaledNextState if self.moment_bound is None else NextState
 
     @property

@@ -74,7 +74,7 @@ class HvtMDP(HvtConstants):
     def practical(
         cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue
     ) -> "HvtMDP":
-        """Use the theory with the multipliers of `HvtUCB.practical`, which are tuned on bandits."""
+        """Use the constants of the theory with the multipliers of `HvtUCB.practical`, which are tuned on bandits."""
         scaled = MULTIPLIERS["hvt_ucb"] | changes
         return cls.theory(dim=dim, steps=steps, horizon=horizon, eps=eps, **scaled)
 
@@ -84,7 +84,7 @@ class HvtMDP(HvtConstants):
 
     @property
     def feedback(self) -> type:
-        """`ScaledEpisode`, or `Episode` when `moment_bound` is set."""
+        """Feedback type: `ScaledEpisode`, or `Episode` if `moment_bound` is set."""
         return ScaledEpisode if self.moment_bound is None else Episode
 
     @property

@@ -27,8 +27,8 @@ class HvtUCB(HvtConstants):
     """Optimistic linear bandit for noise that may have infinite variance, at constant cost per round.
 
     The defaults are the constants of the theory (`theory`). In practice, the radius of the theory is more than 10^3
-    times the error, which is too large to reproduce the figures of the paper. `practical` therefore uses smaller
-    multipliers of beta and tau; all comparisons in figures use `practical`.
+    times the estimation error, which is too large to reproduce the figures of the paper. The reproduced figures
+    therefore use `practical`, which has smaller multipliers of beta and tau.
 
     Guarantee:
       Let rewards be x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$ and $||theta*|| <= S$, and e =
@@ -45,9 +45,9 @@ class HvtUCB(HvtConstants):
       * [ours] Ties go to the first arm.
 
     Numerics:
-      In float32 the estimate stays within 1e-4 of that in float64 over 18,000 rounds with rewards of 1e4 and more
-      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run). After 10^6 plays of one arm its width
-      is exact to a relative error of 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
+      In float32 the estimate stays within 1e-4 of its float64 value over 18,000 rounds with rewards of 1e4 and more
+      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run). After 10^6 plays of one arm, the
+      relative error of its width is below 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass
@@ -68,7 +68,7 @@ class HvtUCB(HvtConstants):
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HvtUCB":
-        """Use the theory with multipliers that are tuned on Figure 1 (`jaxbandits tune linear`).
+        """Use the constants of the theory with multipliers that are tuned on Figure 1 (`jaxbandits tune linear`).
 
         The preset is meant for noise about as large as the rewards (a scale of 0.3 S L or more). With less noise, some
         trials converge to a suboptimal arm and have linear regret, both in float64 and in float32. Their fraction is 11
@@ -83,7 +83,7 @@ class HvtUCB(HvtConstants):
 
     @property
     def feedback(self) -> type:
-        """`ScaledReward`, or `Reward` when `moment_bound` is set."""
+        """Feedback type: `ScaledReward`, or `Reward` if `moment_bound` is set."""
         return ScaledReward if self.moment_bound is None else Reward
 
     @property
@@ -96,7 +96,7 @@ class HvtUCB(HvtConstants):
         return self.estimator.init()
 
     def init_from_obs(self, state: HvtState, obs: ArmObs) -> HvtState:
-        """Add the scores of fixed arms to the state, if updating them is faster than computing them in every round."""
+        """Return the state, with the scores of fixed arms if it is faster to update them than to recompute them."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: ArmObs) -> ArmDecision:

@@ -35,12 +35,12 @@ class LinTS:
     """Thompson sampling with the Gaussian posterior of a linear model.
 
     Guarantee:
-      If the noise is R-sub-Gaussian, and the arms and theta* lie in the unit ball, then the regret of `theory` is
+      If the noise is R-sub-Gaussian, and the arms and theta* lie in the unit ball, then the regret with `theory` is
       $O~(d^{3/2} sqrt(T))$ with probability at least 1 - delta (Theorem 1).
 
     Deviations:
-      * [printed] The default v = 1 is the posterior for noise of variance 1; `theory` uses the paper's v, which is
-        larger by a factor of the order $sqrt(d log T)$.
+      * [printed] With the default v = 1, theta~ has the posterior distribution for noise of variance 1; `theory` uses
+        the paper's v, which is larger by a factor of the order $sqrt(d log T)$.
       * [ours] `theory` uses log T in place of log t; lambda is a field (`ridge`), while the paper fixes it at 1. Ties
         go to the first arm.
 
@@ -67,7 +67,7 @@ class LinTS:
         delta: ArrayLike = 0.05,
         **changes: FieldValue,
     ) -> "LinTS":
-        """Use v = R sqrt(9 d log(T / delta))."""
+        """Use v = R sqrt(9 d log(T / delta)), where R is `noise_scale` and T is `horizon`."""
         dim, horizon = ranges.integer("dim", dim, "[1, 1e9]"), ranges.numbers("horizon", horizon, "[1, 1e18]")
         log_term = np.log(horizon / ranges.numbers("delta", delta, "(0, 1)"))
         width = ranges.numbers("noise_scale", noise_scale, "[0, 1e18]") * np.sqrt(9.0 * dim * log_term)

@@ -91,7 +91,7 @@ class MENU:
     needs_immediate_feedback: ClassVar[bool] = True  # t mod reps is the number of the pull in its epoch
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     reps: int = static(51, "[2, inf)", "k, number of pulls per epoch; `theory` uses ceil(24 log(e T / delta))")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the bounded moment of the noise")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")

@@ -79,13 +79,13 @@ class OFUL:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "OFUL":
-        """Use Theorem 2 with delta = 1/(8T), which is also the delta of the heavy-tailed methods."""
+        """Use Theorem 2 with delta = 1/(8T), which is also the delta of `HvtUCB`."""
         delta = 1.0 / (8.0 * ranges.numbers("horizon", horizon, "[1, 1e18]"))
         return cls(**{"dim": dim, "noise_scale": noise_scale, "delta": delta} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "OFUL":
-        """Use the theory with the tuned multiplier (`jaxbandits tune linear`)."""
+        """Use the constants of the theory times the tuned multiplier (`jaxbandits tune linear`)."""
         fields: Fields = {"dim": dim, "horizon": horizon, "noise_scale": noise_scale, **MULTIPLIERS["oful"]}
         return cls.theory(**fields | changes)
 
@@ -105,7 +105,7 @@ class OFUL:
         )
 
     def init_from_obs(self, state: OFULState, obs: ArmObs) -> OFULState:
-        """Add the scores of fixed arms to the state, if updating them is faster than computing them in every round."""
+        """Return the state, with the scores of fixed arms if it is faster to update them than to recompute them."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs) -> ArmDecision:

@@ -75,7 +75,7 @@ class OFULMDP:
     def practical(
         cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue
     ) -> "OFULMDP":
-        """Use the theory with the multiplier of `OFUL.practical`, which is tuned on bandits."""
+        """Use the constants of the theory with the multiplier of `OFUL.practical`, which is tuned on bandits."""
         scaled = MULTIPLIERS["oful"] | changes
         return cls.theory(dim=dim, steps=steps, horizon=horizon, noise_scale=noise_scale, **scaled)
 
@@ -121,7 +121,7 @@ class OFULMDP:
         return jax.vmap(self.estimator.recommend)(state)
 
     def optimistic_rewards(self, t: jax.Array, state: OFULState, obs: MDPObs) -> jax.Array:
-        """Return the optimistic rewards rtil_h(s, a) `[H, nS, nA]` before episode t (from 0)."""
+        """Return the optimistic rewards rtil_h(s, a) `[H, nS, nA]` before episode t >= 0."""
         estimator = self.estimator
 
         def one_step(state: OFULState) -> jax.Array:

@@ -73,7 +73,7 @@ def add_arm(mode: str, estimate: Estimate, x: Vector) -> Design:
 def add_reward(
     mode: str, estimate: Estimate, design: Design, x: Vector, reward: ArrayLike, norm_bound: ArrayLike
 ) -> Estimate:
-    """Return the estimate after the step for (x, reward); "ons" then projects onto the ball in the norm of V_t."""
+    """Return the estimate after the step for (x, reward); mode "ons" projects it onto the ball in the norm of V_t."""
     step = design.gain * (reward - x @ estimate.theta)
     theta, theta_rounding = CompensatedSum(estimate.theta, estimate.theta_rounding).add(step)
     if mode == "ons":

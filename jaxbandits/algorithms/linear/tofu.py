@@ -1,4 +1,4 @@
-"""TOFU: linear bandit that truncates all rewards again every round (Shao, Yu, King & Lyu, NeurIPS 2018).
+"""TOFU: linear bandit that truncates all rewards again in every round (Shao, Yu, King & Lyu, NeurIPS 2018).
 
     play    argmax_x  x'theta_t + beta_scale radius_t ||x||_{V_t^{-1}}
     V_t     = lambda I + sum_{s <= t} x_s x_s'
@@ -48,29 +48,29 @@ class TOFU:
     Guarantee:
       If $E[|reward|^{1+eps} | past] <= b$, the arms are bounded and $||theta*|| <= S$, then with the preset `theory`
       the regret is $O~(d T^{1/(1+eps)})$ with high probability, at a cost of $O(t)$ in round t (as quoted by Wang et
-      al. 2025, Table 1). It matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms.
-      The guarantee holds for any sequence of arm sets.
+      al. 2025, Table 1). This regret matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to
+      logarithms. The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * [printed] $b_t$ has the exponent 1/(1+eps). The authors' public code has the exponent 1/2, which is the same for
-        $eps = 1$.
+      * [printed] $b_t$ has the exponent 1/(1+eps). The authors' public code has the exponent 1/2, which agrees with
+        1/(1+eps) only for $eps = 1$.
       * [ours] With `reward_moment = None`, b is $(nu + L S)^{1+eps}$, by Minkowski's inequality.
       * [ours] Before the first round the radius is $sqrt(lambda) S$, so that the confidence set is ${||theta|| <= S}$.
-      * [ours] The confidence set is not intersected with the ball of radius S. `beta_scale` multiplies the radius and
-        `threshold_scale` $b_t$. Ties go to the first arm.
+      * [ours] The confidence set is not intersected with the ball of radius S. `beta_scale` multiplies the radius, and
+        `threshold_scale` multiplies $b_t$. Ties go to the first arm.
       * [ours] After more than `capacity` rounds the estimate is NaN, since a method that drops samples would be a
         different method.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of its float64 value, relative to its size, after 18000 rounds, even if 98
+      In float32 the estimate is within a relative distance of 1e-4 of its float64 value after 18000 rounds, even if 98
       % of the rounds play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 if all
       rounds play one arm; the relative error of the width of this arm is below 1e-4 after 10^6 rounds
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be). Huge rewards are truncated to 0 before they
       enter the sums. As in CRTM, a sample that differs from the threshold by less than the rounding error may be
       truncated differently than in exact arithmetic. Since every round truncates all samples again, the estimate is
       affected only in that round, by $b_t$ times the norm of a row of $V_t^{-1/2}$
-      (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for rounds without such
-      a sample.
+      (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The error bounds above are for rounds in
+      which no sample is this close to the threshold.
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
@@ -85,7 +85,7 @@ class TOFU:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     capacity: int = static(range="[1, inf)", doc="number of samples that the history holds; at least T")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the rewards")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the bounded moment of the rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     reward_moment: ArrayLike | None = param(
         None, "(0, inf)", "b, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}"

@@ -1,6 +1,6 @@
 """Uniform: play an available arm uniformly at random, as a baseline.
 
-    play   arm number floor(u n) (from 0) of the n available arms, u uniform on [0, 1)
+    play   arm number floor(u n), counted from 0, of the n available arms, u uniform on [0, 1)
 
 The learner has no state and no update.
 """

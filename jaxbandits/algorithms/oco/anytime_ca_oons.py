@@ -41,7 +41,7 @@ class AnytimeCAOONS:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "AnytimeCAOONS":
-        """Set `n_base` to the largest N_k in the first `horizon` rounds; `changes` are fields of the learner."""
+        """Use the largest N_k of the first `horizon` rounds as `n_base`; `changes` are fields of the learner."""
         n_base = max(1, ranges.integer("horizon", horizon, "[1, 1e30]").bit_length() - 1)
         fields: Fields = {"dim": dim, "n_base": n_base} | changes
         return cls(learner=CAOONS(**fields))

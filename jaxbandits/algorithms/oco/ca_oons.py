@@ -113,7 +113,7 @@ class CAOONS:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "CAOONS":
-        """Use the N of the paper, ceil(log2 T), but at least 1."""
+        """Use N = ceil(log2 T), as in the paper, but at least 1."""
         n_base = base_learners(ranges.integer("horizon", horizon, "[1, 1e30]"))
         return cls(**{"dim": dim, "n_base": n_base, "horizon": float(horizon)} | changes)
 
@@ -125,7 +125,7 @@ class CAOONS:
 
     @classmethod
     def tuned(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "CAOONS":
-        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), without a guarantee."""
+        """Use the paper's constants times tuned multipliers (`jaxbandits tune oco`), without a guarantee."""
         return cls.theory(dim=dim, horizon=horizon, **scaled_constants(cls, MULTIPLIERS["ca_oons"]) | changes)
 
     @classmethod

@@ -10,7 +10,7 @@
     Q_t      = Q_{t-1} + ||g_t|| / max(1, max_{s<=t} ||g_s||)
     restart  if D_t < sqrt(Q_t):  D_{t+1} = 2 sqrt(Q_t),  x' = 0,  S = 0,  V = 0,  z_first = B_t
 
-    B_0 `initial_scale` | D_1 = 1 | c_eta, c_A, c_corr = 64, 4, 32
+    B_0 is the field `initial_scale`,   D_1 = 1,   c_eta, c_A, c_corr = 64, 4, 32
 
 A round costs $O(d^3)$, as for OONS, and needs one gradient. The memory is $O(d^2)$.
 """
@@ -91,7 +91,7 @@ class CLAOONS(GradientLearner):
 
     @classmethod
     def tuned(cls, *, dim: int, **changes: FieldValue) -> "CLAOONS":
-        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), without a guarantee."""
+        """Use the paper's constants times tuned multipliers (`jaxbandits tune oco`), without a guarantee."""
         return cls.theory(dim=dim, **scaled_constants(cls, MULTIPLIERS["cla_oons"]) | changes)
 
     @classmethod
@@ -147,7 +147,7 @@ class CLAOONS(GradientLearner):
         )
 
     def restart(self, state: CLAOONSState) -> CLAOONSState:
-        """Restart on the ball of radius 2 sqrt(Q_t) if sqrt(Q_t) exceeds the current radius."""
+        """Return the state, restarted on the ball of radius 2 sqrt(Q_t) if sqrt(Q_t) exceeds the current radius."""
         needed = jnp.sqrt(state.load)
         fresh = state._replace(
             center=jnp.zeros(self.dim),

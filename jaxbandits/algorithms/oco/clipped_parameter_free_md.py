@@ -61,7 +61,7 @@ class ClippedParameterFreeMD(GradientLearner):
         None, "(0, inf)", "bound on the exponent of the inner learner; None: 0.45 ln(largest float)"
     )
     halved: bool = static(
-        False, BOOL, doc="True: l_t = c_t / 2 also inside the ball, as the constraint reduction is stated"
+        False, BOOL, doc="True: l_t = c_t / 2 also inside the ball, as in the constraint reduction of the paper"
     )
 
     def init(self, key: jax.Array) -> ClippedParameterFreeMDState:

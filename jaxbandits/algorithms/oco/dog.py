@@ -29,7 +29,7 @@ class DoGState(NamedTuple):
 
 @pytree
 class DoG(GradientLearner):
-    """Gradient descent whose step size is the largest distance from the start over the root of sum_s ||g_s||^2.
+    """Gradient descent whose step size is the largest distance from the start, divided by the root of sum_s ||g_s||^2.
 
     Guarantee: for stochastic convex optimisation, the error of an average of the plays is near optimal with high
       probability as long as the plays stay bounded, as on a bounded domain. There is *no* regret bound against

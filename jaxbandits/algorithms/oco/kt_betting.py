@@ -32,8 +32,8 @@ class KTBetting(GradientLearner):
     """Learner without a step size that bets a Krichevsky-Trofimov fraction of its wealth on the next gradient.
 
     Guarantee: for convex losses on $R^d$ with gradients of norm at most G, for every u and every T the regret is at
-      most G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5). This is optimal up to logarithms among
-      learners that do not know $||u||$.
+      most G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5). This bound is optimal up to logarithms
+      among learners that do not know $||u||$.
     Deviations:
       * [ours] The wealth is updated by the product form above, in which rounding errors are relative and not absolute.
         It is capped at `wealth_cap`, since on linear losses the wealth grows exponentially, by design, and would

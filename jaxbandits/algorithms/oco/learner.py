@@ -36,7 +36,7 @@ class GradientLearner(abc.ABC):
         """Return the state after round t >= 0.
 
         Args:
-          t: `[]` int32.
+          t: `[]` int32, number of earlier rounds.
           state: state at the start of the round.
           x: `[d]` the play.
           grad: `[d]` gradient of the loss of the round at x.

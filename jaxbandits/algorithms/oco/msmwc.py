@@ -4,7 +4,7 @@
     a_t      = c rate (l_t - h_t)^2                                  coordinate by coordinate
     w'_{t+1} = argmin_w <w, l_t + a_t> + D_phi(w, w'_t),             phi(w) = sum_j w_j ln(w_j) / rate_j
 
-    beta_j `rate` | h_t = l_{t-1} hint | c = 32 `c_meta`
+    h_t = l_{t-1};   rate_j (beta_j in the paper) and c = 32 are the fields `rate` and `c_meta`
 
 The composition of all steps is `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))` (`numerics.entropy`).
 The state therefore holds only the compensated sum of the corrected losses, and a round solves for one multiplier nu
@@ -58,9 +58,9 @@ class MsMwC:
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 5"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     n_experts: int = static(range="[1, inf)", doc="N, dimension of the simplex")
-    loss_range: ArrayLike = param(1.0, "(0, inf)", "c_j, bound on |l_j| and |h_j|; [] for all experts, or [N]")
+    loss_range: ArrayLike = param(1.0, "(0, inf)", "c_j, bound on |l_j| and |h_j|: one number for all experts, or [N]")
     rate: ArrayLike | None = param(
-        None, "(0, inf)", "beta_j, [] or [N]; None: 1 / (2 c_meta c_j), the largest admissible rate"
+        None, "(0, inf)", "beta_j, one number or [N]; None: 1 / (2 c_meta c_j), the largest admissible rate"
     )
     c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the correction a_t; 32 in the theory")
 

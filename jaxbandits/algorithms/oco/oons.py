@@ -6,7 +6,7 @@
     x'_{t+1} = argmin_X <m_t + v_t, x> + ||x - x'_t||_{A_t}^2 / 2                from x'_t again, in the same norm
     m_{t+1}  = g_t,     V_t = V_{t-1} + ||e_t||^2,     eta_{t+1} = min{1 / (c_eta D z), 1 / (D sqrt(V_t))}
 
-    z = 2G `lipschitz` | D `diameter` | X `domain` | c_eta, c_A, c_corr = 64, 4, 32
+    z = 2 G;   G, D and X are the fields `lipschitz`, `diameter` and `domain`;   c_eta, c_A, c_corr = 64, 4, 32
 
 A round costs $O(d^3)$ for two linear systems, each with the root of a scalar equation. The memory is $O(d^2)$.
 """
@@ -41,17 +41,17 @@ class OONSState(NamedTuple):
 class OONS(GradientLearner):
     """Optimistic Online Newton Step for a known diameter and Lipschitz constant, with the hint $m_t = g_{t-1}$.
 
-    Guarantee: Theorem 3.2. If every $F_t = E[f_t]$ is convex and smooth and all gradients are at most G, the expected
-      regret is $O~(sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T}))$, where $sigma^2_{1:T}$ is the cumulative variance of the
-      gradients and $Sigma^2_{1:T}$ is the cumulative variation of their means. O~ hides logarithms, D, the rank $r <=
-      d$ of $sum_t e_t e_t'$, and an additive term of order $G^2 D^2$. With the constants of the paper the step size
-      equals its cap until $V_t > (c_eta z)^2 = 16384 G^2$. Runs with T below about 10^4 therefore do not show the
-      asymptotic regret.
+    Guarantee: Theorem 3.2. If every $F_t = E[f_t]$ is convex and smooth and all gradients have norm at most G, the
+      expected regret is $O~(sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T}))$, where $sigma^2_{1:T}$ is the cumulative
+      variance of the gradients and $Sigma^2_{1:T}$ is the cumulative variation of their means. O~ hides logarithms, D,
+      the rank $r <= d$ of $sum_t e_t e_t'$, and an additive term of order $G^2 D^2$. With the constants of the paper
+      the step size equals its cap until $V_t > (c_eta z)^2 = 16384 G^2$. Runs with T below about 10^4 therefore do not
+      show the asymptotic regret.
     Deviations:
       * None with the default constants, except for the choices that the paper leaves open.
       * [reconstructed] The paper's D is both the diameter of X and, in the proofs, a bound on $||x||$. The default X is
-        the centred ball of diameter D. For base learners of another algorithm, where $X = {||x|| <= D}$, `diameter` can
-        be set independently of the domain.
+        the centred ball of diameter D. If OONS is a base learner of another algorithm, with $X = {||x|| <= D}$, then
+        `diameter` can be set independently of the domain.
       * [ours] Linear systems and Newton's method on the multiplier of the ball replace the eigendecomposition; the
         minimiser is the same. The plays are equivariant under rotations and reflections but, by design, *not* under a
         change of the unit of the losses, since $A_t$ adds terms of different units.
@@ -93,7 +93,7 @@ class OONS(GradientLearner):
 
     @classmethod
     def tuned(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: FieldValue) -> "OONS":
-        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), without a guarantee."""
+        """Use the paper's constants times tuned multipliers (`jaxbandits tune oco`), without a guarantee."""
         constants = scaled_constants(cls, MULTIPLIERS["oons"])
         return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
 

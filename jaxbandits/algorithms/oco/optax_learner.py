@@ -45,6 +45,11 @@ class OptaxLearner:
     have class methods: `sgd`, `adam`, `adagrad`, `optimistic`, `cocob`, `dog`, `dowg`, `prodigy`, `dadapt_adamw`,
     `mechanized_sgd`.
 
+    `hyperparameters` maps argument names of `make` to numbers that may be swept (it is converted to an object with
+    these fields); all other arguments belong in the mapping `options`. Transformations that need the value or the
+    gradient of the loss at the play receive them (`value`, `grad`). Transformations that evaluate the loss at other
+    points, such as line searches, need `oracle=True` and an environment whose feedback contains the loss function.
+
     Guarantee: the guarantee of the transformation holds, which is rarely a regret bound and depends on its constants.
       `dog`, `dowg` and `cocob` use the constants of optax, which differ from those of the papers in safeguards (an eps
       in a denominator, a first step). `DoG`, `DoWG` and `KTBetting` follow the papers.
@@ -56,18 +61,15 @@ class OptaxLearner:
     Numerics: float32 and float64 are tested (float32/test_oco_baselines.py::test_optax_learners_keep_float32). The
       initial state has the types of the state after one update, so that the types of the state do not change.
     References: DeepMind, "The DeepMind JAX Ecosystem", 2020 (optax).
-
-    `hyperparameters` maps argument names of `make` to numbers that may be swept (it is converted to an object with
-    these fields); all other arguments belong in the mapping `options`. Transformations that need the value or the
-    gradient of the loss at the play receive them (`value`, `grad`). Transformations that evaluate the loss at other
-    points, such as line searches, need `oracle=True` and an environment whose feedback contains the loss function.
     """
 
     source: ClassVar[str] = "any optax transformation, round by round"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, each of whose arrays is a separate block")
     make: Any = static(doc="function that creates the transformation from options and hyperparameters")
-    hyperparameters: Any = param(None, doc="keyword arguments of make that may be traced and swept, by name")
+    hyperparameters: Any = param(
+        None, doc="mapping from names of arguments of make to values that may be traced and swept"
+    )
     options: Any = static((), doc="fixed keyword arguments of make, as (name, value) pairs")
     domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
     oracle: bool = static(False, BOOL, doc="True: pass value_fn, for which the feedback must contain the loss function")
@@ -103,7 +105,7 @@ class OptaxLearner:
 
     @classmethod
     def adagrad(cls, *, dim: Shape, learning_rate: ArrayLike = 1.0, **fields: FieldValue) -> "OptaxLearner":
-        """Use AdaGrad with a step size for each coordinate."""
+        """Use AdaGrad, which has a separate step size for each coordinate."""
         return cls._of(optax.adagrad, {"learning_rate": learning_rate}, dim=dim, **fields)
 
     @classmethod
@@ -113,7 +115,7 @@ class OptaxLearner:
 
     @classmethod
     def cocob(cls, *, dim: Shape, alpha: ArrayLike = 100.0, **fields: FieldValue) -> "OptaxLearner":
-        """Use COntinuous COin Betting, coordinate by coordinate (Orabona & Tommasi, NeurIPS 2017)."""
+        """Use COntinuous COin Betting on each coordinate separately (Orabona & Tommasi, NeurIPS 2017)."""
         return cls._of(optax.contrib.cocob, {"alpha": alpha}, dim=dim, **fields)
 
     @classmethod
@@ -168,7 +170,7 @@ class OptaxLearner:
         return FullInformation if self.oracle else Gradient
 
     def spec_fields(self) -> Fields:
-        """Return the fields by name for a specification, with `hyperparameters` as a mapping from name to value."""
+        """Return the mapping from field names to values for a specification; `hyperparameters` is a mapping as well."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return values | {"hyperparameters": None if self.hyperparameters is None else dict(vars(self.hyperparameters))}
 

@@ -1,7 +1,7 @@
 """Musical Chairs: explore uniformly, estimate the number of players, take a seat (Rosenski et al., ICML 2016).
 
     t <= T_0   play a uniformly random arm
-    N          = round(log((T_0 - C) / T_0) / log(1 - 1 / K)) + 1,   C the number of own collisions in T_0 rounds
+    N          = round(log((T_0 - C) / T_0) / log(1 - 1 / K)) + 1,   C the player's collisions in T_0 rounds
     t > T_0    draw from the N arms with the largest means until a round without a collision, then keep that arm
 
 Each of the P players, who do not know P, follows this rule with its own observations. Notation: $T_0$ is the field
@@ -40,9 +40,9 @@ class MusicalChairs:
     without delay. A player whose arm is unavailable plays the first available arm.
 
     Guarantee:
-      If $T_0$ is that of `theory` and the means are in [0, 1] with a gap of at least `gap` between the P-th and the (P
-      + 1)-th largest, then the regret is at most $T_0 P + 2 exp(2) P$ for every horizon with probability at least $1 -
-      1 / T$ (Theorem 1).
+      If $T_0$ is set as in `theory` and the means are in [0, 1] with a gap of at least `gap` between the P-th and the
+      (P + 1)-th largest, then the regret is at most $T_0 P + 2 exp(2) P$ for every horizon with probability at least $1
+      - 1 / T$ (Theorem 1).
 
     Deviations:
       * [reconstructed] $T_0$ of `theory` is taken from the code of Boursier and Perchet's paper, with failure
@@ -72,9 +72,9 @@ class MusicalChairs:
         """Use T_0 = max(K log(2 K^2 T) / 2, 16 K log(4 K^2 T) / gap^2, 50 K^2 log(2 T)), rounded up.
 
         Args:
-          n_arms: K.
-          n_players: P.
-          horizon: T.
+          n_arms: K, number of arms.
+          n_players: P, number of players.
+          horizon: T, number of rounds.
           gap: lower bound on the difference between the P-th and the (P + 1)-th largest mean.
           **changes: other fields.
         """

@@ -1,21 +1,24 @@
 """SIC-MMAB: players communicate by deliberate collisions (Boursier & Perchet, NeurIPS 2019, Algorithm 1).
 
-    fixation        T_0 = ceil(K e log T) rounds   uniformly at random until a round without a collision, then that
-                                                   arm k (from 0): the seat
+    fixation        T_0 = ceil(K e log T) rounds   play arms drawn uniformly at random until a round without a
+                                                   collision, then stay on the arm k (numbered from 0) of that
+                                                   round, the seat
     estimation      2 K rounds                     2 k rounds on arm k, then hop to the next arm every round; collisions
                                                    are counted: M - 1 in all, and j while on arm k
     exploration p   2^p K_p rounds                 hop over the active arms, 2^p plays of each
-    communication p M (M - 1) K_p (p + 1) rounds   player i sends its sums of rewards of phase p to player l, arm after
-                                                   arm, bit after bit, least first: for 1 it moves to the arm of player
-                                                   l, which collides, for 0 it stays; everyone else stays
-    decision p      B = sqrt(2 log T / n)          arms certainly worse than M others are dropped; arms certainly better
-                                                   than K_p - M others are assigned to players in the order of ranks
+    communication p M (M - 1) K_p (p + 1) rounds   player i sends its sums of rewards of phase p to player l, arm by arm
+                                                   and bit by bit, least significant bit first: to send 1 it moves to
+                                                   the arm of player l and so collides with l, to send 0 it stays;
+                                                   all other players stay
+    decision p      B = sqrt(2 log T / n)          arms that are certainly worse than M others are dropped; arms that
+                                                   are certainly better than K_p - M others are assigned to players,
+                                                   in the order of the ranks
 
-The player of rank j (from 0) stays on the j-th active arm while players communicate. Arm a is certainly worse than arm
-b if $m_a + B <= m_b - B$, where m is the mean reward of an arm over the $n$ plays of all players. $M$ is the number of
-players without an assigned arm, and $K_p$ is the number of active arms. A player with an assigned arm plays it forever.
-The other players continue with exploration phase p + 1. Notation: K is the field `n_arms`, P is `n_players`, T is
-`horizon`, e is `fixation`, and the factor 2 in B is `width`. The cost per round is $O(P K^2)$.
+The player of rank j (counted from 0) stays on the j-th active arm while players communicate. Arm a is certainly worse
+than arm b if $m_a + B <= m_b - B$, where m is the mean reward of an arm over the $n$ plays of all players. $M$ is the
+number of players without an assigned arm, and $K_p$ is the number of active arms. A player with an assigned arm plays
+it forever. The other players continue with exploration phase p + 1. Notation: K is the field `n_arms`, P is
+`n_players`, T is `horizon`, e is `fixation`, and the factor 2 in B is `width`. The cost per round is $O(P K^2)$.
 """
 
 import math
@@ -100,7 +103,7 @@ class SICMMAB:
 
     @classmethod
     def practical(cls, *, n_arms: int, n_players: int, horizon: ArrayLike, **changes: Any) -> "SICMMAB":
-        """Skip short phases, as in the experiments of the authors."""
+        """Use `skips_short_phases=True`, as in the experiments of the authors."""
         return cls.theory(n_arms=n_arms, n_players=n_players, horizon=horizon, **{"skips_short_phases": True} | changes)
 
     @classmethod

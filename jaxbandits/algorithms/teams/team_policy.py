@@ -1,7 +1,7 @@
 """Abstract team of P players without communication: each player has its own copy of an index policy and a moving rule.
 
     U_k   index of arm k in a player's policy; arms that the player has not played rank above all others
-    best  the M arms with the largest U_k; each player breaks ties by its own random draws
+    best  the P arms with the largest U_k; each player breaks ties by its own random draws
 
 A concrete subclass defines the moving rule of one player. The state of the team has a leading axis P over players.
 """
@@ -164,7 +164,7 @@ def index_of(policy: IndexPolicy, t: jax.Array, pulls: Pulls) -> jax.Array:
 
 
 def order_arms(ties: jax.Array, index: jax.Array) -> jax.Array:
-    """Return the rank of each arm (from 0, int32 `[K]`) in decreasing order of the index; larger `ties` come first."""
+    """Return the ranks `[K]` (int32, from 0) of the arms in decreasing order of the index; larger `ties` come first."""
     is_before = (index > index[:, None]) | ((index == index[:, None]) & (ties > ties[:, None]))
     return jnp.sum(is_before, axis=1, dtype=jnp.int32)
 
@@ -188,7 +188,7 @@ def draw_from_best(draws: Draws, state: PlayerState, index: jax.Array, n_players
       draws: random numbers of this player.
       state: the player's state in the round just played.
       index: `[K]` indices for the next round.
-      n_players: M.
+      n_players: M, number of players.
     """
     best = order_arms(draws.ties, index) < n_players
     mine = jnp.arange(index.shape[-1]) == state.arm

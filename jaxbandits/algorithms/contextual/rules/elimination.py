@@ -1,6 +1,8 @@
 """Elimination by confidence intervals (the rule of RegCB) over any model with widths (Foster et al., ICML 2018).
 
-play   uniformly at random one of the arms with f_k + beta w_k >= max_j (f_j - beta w_j)
+    play   one of the arms with f_k + beta w_k >= max_j (f_j - beta w_j), uniformly at random
+
+f_k is the model's prediction of the mean reward of arm k, and w_k is the width of its confidence interval.
 """
 
 from typing import ClassVar
@@ -16,7 +18,7 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Elimination(WeightRule):
-    """Rule that plays uniformly among the arms whose confidence intervals show that they may be the best arm.
+    """Rule that plays uniformly among the arms that, by their confidence intervals, may be the best arm.
 
     Guarantee:
       None in general. The guarantee of RegCB is for intervals that contain the predictions of all regressors with small

@@ -1,6 +1,8 @@
 """Epsilon-greedy with a constant or decreasing rate (Auer, Cesa-Bianchi & Fischer, 2002, Figure 3).
 
 play   argmax_k f_k with probability 1 - eps_t, else an arm uniformly at random,   eps_t = min(1, eps / t^a)
+
+f_k is the model's prediction of the mean reward of arm k.
 """
 
 import jax
@@ -26,12 +28,12 @@ class EpsGreedy(WeightRule):
       John Langford, Tong Zhang. The Epoch-Greedy Algorithm for Multi-armed Bandits with Side Information. NIPS 2007.
     """
 
-    eps: ArrayLike = param(0.05, "[0, inf)", "eps, probability of a uniform draw in round 1; above 1 counts as 1")
+    eps: ArrayLike = param(0.05, "[0, inf)", "eps, probability of a uniform draw in round 1; values above 1 count as 1")
     decay: ArrayLike = param(0.0, "[0, inf)", "a, decay exponent: the probability is eps / t^a in round t = 1, 2, ...")
 
     @classmethod
     def auer(cls, *, n_arms: int, gap: ArrayLike, c: ArrayLike = 5.0) -> "EpsGreedy":
-        """Use eps_t = min(1, c K / (d^2 t)), with a lower bound d of the gaps of K arms."""
+        """Use eps_t = min(1, c K / (d^2 t)) for K = `n_arms` arms whose gaps are at least d = `gap`."""
         count = ranges.integer("n_arms", n_arms, "[1, 1000000000]")
         factor, least = ranges.numbers("c", c, "(0, 1e6]"), ranges.numbers("gap", gap, "[1e-6, 1]")
         return cls(eps=factor * count / least**2, decay=1.0)

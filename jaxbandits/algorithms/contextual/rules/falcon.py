@@ -38,7 +38,9 @@ class FALCON(WeightRule):
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "previous_epoch")
     scale: ArrayLike = param(1.0 / 30.0, "(0, inf)", "c, factor in gamma_m")
-    log_size: ArrayLike = param(1.0, "[0, inf)", "log|F|, complexity of the class of models")
+    log_size: ArrayLike = param(
+        1.0, "[0, inf)", "log|F|, logarithm of the number of functions in the class of the model"
+    )
     delta: ArrayLike = param(0.05, "(0, 1)", "delta, failure probability")
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:

@@ -3,8 +3,8 @@
     theta ~ the model's posterior,   play argmax_k f_k + scale v_t (theta_k - f_k)
     v_t     = B + R sqrt(2 (gamma_{t-1} + 1 + log(2/delta)))
 
-gamma_{t-1} is the information gain of the observed arms, `model.information`. Notation: B is the field `norm_bound` and
-R is `noise_scale`.
+f_k is the model's prediction of the mean reward of arm k. gamma_{t-1} is the information gain of the observed arms,
+`model.information`. Notation: B is the field `norm_bound` and R is `noise_scale`.
 """
 
 from typing import ClassVar

@@ -1,9 +1,10 @@
 """IDS: information-directed sampling from posterior draws, for Gaussian rewards (Russo & Van Roy, NeurIPS 2014).
 
     g_a = I(A*; Y_a) = 1/2 sum_i alpha_i log((s_a^2 + R^2) / (s_ia^2 + R^2))
-    play  from the p that minimises (p'D)^2 / p'g
+    play  an arm drawn from the p that minimises (p'D)^2 / p'g
 
-$s_a^2$ and $s_ia^2$ are the variances of theta_a, and of theta_a given that arm i is the best; R is `model.noise`.
+$s_a^2$ is the variance of the mean theta_a of arm a, and $s_ia^2$ is its variance given that arm i is the best. R is
+`model.noise`; alpha and D are defined in `posterior_draws`.
 """
 
 from typing import ClassVar
@@ -24,8 +25,8 @@ class IDS(PosteriorDraws):
 
     Deviations:
       * [ours] The distribution of a reward and its distribution given the best arm are replaced by Gaussians with the
-        same means and variances. The divergence of these Gaussians has the form above, because its other terms sum to 0
-        over i. The posterior is approximated by n draws. Ties go to the first arm.
+        same means and variances. The mean over i of the divergence of these Gaussians is g_a, because the other terms
+        of the divergence have mean 0. The posterior is approximated by n draws. Ties go to the first arm.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. NeurIPS 2014; Operations

@@ -2,8 +2,9 @@
 
     play   argmax_k f_k + scale beta_t w_k,   beta_t = B + R sqrt(2 (gamma_{t-1} + 1 + log(1/delta)))
 
-gamma_{t-1} is the information gain of the observed arms, `model.information`: half of log det(I + K_{t-1} / lambda),
-where K_{t-1} is their kernel matrix. Notation: B is the field `norm_bound` and R is `noise_scale`.
+f_k and w_k are the model's prediction and width for arm k. gamma_{t-1} is the information gain of the observed arms,
+`model.information`: half of log det(I + K_{t-1} / lambda), where K_{t-1} is their kernel matrix. Notation: B is the
+field `norm_bound` and R is `noise_scale`.
 """
 
 from typing import ClassVar

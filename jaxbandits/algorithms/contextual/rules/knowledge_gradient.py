@@ -3,7 +3,8 @@
     v_k  = s_k g(-|f_k - max_{j != k} f_j| / s_k),   g(z) = z Phi(z) + phi(z),   s_k^2 = w_k^4 / (w_k^2 + R^2)
     play   argmax_k f_k + (T - t) v_k,   t = 1, 2, ..., T
 
-s_k is the standard deviation of the change of f_k after one reward of arm k; R is `model.noise`.
+f_k and w_k are the model's prediction and width for arm k; Phi and phi are the distribution function and the density of
+N(0, 1). s_k is the standard deviation of the change of f_k after one reward of arm k; R is `model.noise`.
 """
 
 import math

@@ -2,7 +2,7 @@
 
     for n draws theta of all means:   D_a = mean of (max_k theta_k - theta_a)
     alpha_i = share of the draws whose best arm is i,   m_ia = mean of theta_a over these draws,   m_a = mean of theta_a
-    play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
+    play    an arm drawn from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
 A concrete subclass defines the information g `[K]`. The cost per round is $O(n K^2)$.
 """

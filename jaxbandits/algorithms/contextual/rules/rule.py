@@ -28,7 +28,7 @@ class Rule(abc.ABC):
 
     @abc.abstractmethod
     def decide(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> ArmDecision:
-        """Choose an available arm.
+        """Return the decision that plays an available arm.
 
         Args:
           key: `[]` random key.
@@ -71,5 +71,5 @@ def finite(scores: jax.Array) -> jax.Array:
 
 
 def power(t: jax.Array, exponent: ArrayLike, like: jax.Array) -> jax.Array:
-    """Return $(t + 1)^exponent$ `[]` in the type of `like`, for a round t from 0."""
+    """Return $(t + 1)^exponent$ `[]` in the type of `like`, for a round t >= 0."""
     return jnp.exp(exponent * jnp.log((t + 1).astype(like.dtype)))

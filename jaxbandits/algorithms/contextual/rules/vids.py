@@ -1,8 +1,9 @@
 """V-IDS: variance-based information-directed sampling from posterior draws (Russo & Van Roy, 2018, Section 6.3).
 
-    g_a = sum_i alpha_i (m_ia - m_a)^2,   play from the p that minimises (p'D)^2 / p'g
+    g_a = sum_i alpha_i (m_ia - m_a)^2,   play an arm drawn from the p that minimises (p'D)^2 / p'g
 
-m_ia is the mean of theta_a given that arm i is the best, which has probability alpha_i (`posterior_draws`).
+m_a is the mean of theta_a, and m_ia is its mean given that arm i is the best, which has probability alpha_i
+(`posterior_draws`).
 """
 
 import jax
@@ -14,7 +15,9 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class VIDS(PosteriorDraws):
-    """Information-directed sampling in which the variance explained by the best arm replaces the information.
+    """Variance-based information-directed sampling.
+
+    The information about the best arm is replaced by the variance of an arm's mean reward that the best arm explains.
 
     Guarantee:
       With the exact posterior, the Bayesian regret is at most $sqrt(2 Gamma H(A*) T)$, a bound that also holds for
