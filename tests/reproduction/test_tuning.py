@@ -275,7 +275,7 @@ def test_the_command_writes_what_it_tuned(toy, capsys):
     multipliers, evidence = read_module(toy)
     assert multipliers == {"a/first": {"rate": 0.5}, "b": {"rate": 0.2}}
     assert evidence["b"] == "by hand" and "(edge): 3 points, 32 seeds, 40 rounds" in evidence["a/first"]
-    assert "presets `practical`" in toy.read_text() and "jaxbandits tune toys" in toy.read_text()
+    assert "`practical`" in toy.read_text() and "jaxbandits tune toys" in toy.read_text()
     said = capsys.readouterr()
     assert "[1/1] a/first: rate = 0.5; mean loss" in said.err and "50 % of the rounds of the full grid" in said.err
     assert str(toy) in said.out

@@ -446,7 +446,8 @@ def learners_of_figures(
 
 
 _HEADER = (
-    '"""Tuned multipliers of the constants in the presets `{preset}`, by name of the learner; generated, not edited.\n'
+    '"""Multipliers of the constants in the `{preset}` presets, keyed by learner or "panel/learner". '
+    "Generated; do not edit.\n"
 )
 _MODULE = '''
 `jaxbandits tune {family} --write` races the points of a grid and writes this file (docs/verdicts.md).
