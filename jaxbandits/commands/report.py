@@ -125,8 +125,8 @@ def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) 
     made = next((file for file in run.files if file.endswith(".svg")), None)
     if made is not None and run.directory is not None and (run.directory / made).is_file():
         source = run.directory / made
-        if source.stat().st_size > _LARGEST_SVG:
-            source = source.with_suffix(".png")
+        if source.stat().st_size > _LARGEST_SVG and (smaller := source.with_suffix(".png")).is_file():
+            source = smaller
         figures.mkdir(parents=True, exist_ok=True)
         for earlier in figures.glob(f"{name}.*"):
             earlier.unlink()

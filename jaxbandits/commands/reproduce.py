@@ -83,7 +83,7 @@ def add(commands: "Subparsers") -> None:
         help="with --budget: number of experiments in parallel (default: 1; quick: "
         f"one per core, at most {_MOST_PROCESSES})",
     )
-    reproduce.set_defaults(run=_reproduce, compile="full")
+    reproduce.set_defaults(run=_reproduce, compile="full", formats=None)
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
@@ -148,6 +148,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
 
     from jaxbandits.base import files as files_lib
     from jaxbandits.reproduction.engine.run import left_out, run
+    from jaxbandits.reproduction.figures.render import FORMATS
     from jaxbandits.reproduction.ledger import files, finished
     from jaxbandits.reproduction.ledger.manifest import MANIFEST
 
@@ -207,7 +208,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
         if not arguments.quiet:
             n = len(report.experiment.figures)
             print(f"writing tables and {n} figure{'s' * (n != 1)} to {out}", file=sys.stderr)
-        written = files.write(report, out, asked, start, before)
+        written = files.write(report, out, asked, start, before, arguments.formats or FORMATS)
         _discard(panels, checkpoint)
     print(files.text(report))
     print("", files.effort(report, time.perf_counter() - start.at), sep="\n")

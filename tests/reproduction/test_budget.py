@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from jaxbandits import cli
-from jaxbandits.commands import reproduce
+from jaxbandits.commands import report, reproduce
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.budget import parts
 
@@ -35,6 +36,18 @@ def test_the_command_leaves_slow_learners_out(name, exclusions, tmp_path):
 def test_learners_that_the_user_leaves_out_stay_out(exclusions, tmp_path):
     cli.main(["reproduce", "linear/fig1", "--budget", "quick", "--exclude", "OFUL", "--out", str(tmp_path)])
     assert list(exclusions.values()) == [["OFUL", "HEAVY-OFUL"]]
+
+
+@pytest.mark.parametrize("has_png", [False, True])
+def test_pages_show_a_large_svg_if_there_is_no_png(has_png, tmp_path, monkeypatch):
+    """A quick run writes SVG only; other pages prefer the PNG to a large SVG."""
+    monkeypatch.setattr(report, "_LARGEST_SVG", 3)
+    for suffix in ("svg", "png")[: 1 + has_png]:
+        (tmp_path / f"fig1.{suffix}").write_text("four", encoding="utf-8")
+    about = SimpleNamespace(title="regret")
+    run = SimpleNamespace(experiment="mine/fig1", about=about, files=("fig1.svg",), directory=tmp_path)
+    shown = report._picture(run, tmp_path / "papers", {})  # pyright: ignore[reportArgumentType]
+    assert shown == f"![regret](figures/mine-fig1.{'png' if has_png else 'svg'})"
 
 
 @pytest.mark.parametrize("name", SHIPPED)

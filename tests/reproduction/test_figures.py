@@ -344,6 +344,12 @@ def test_equal_results_give_equal_files(tmp_path):
     assert written[0] == written[1]
 
 
+def test_figures_are_written_in_the_formats_asked_for(tmp_path):
+    report = report_of({"p": (1.0, np.nan, {"a": curve(1.0, 3.0)})}, (Curves(),))
+    names = {path.name for path in files.write(report, tmp_path, formats=("svg",))}
+    assert names == {"toy-p.npz", "toy.svg", "toy.txt", "manifest.json"}
+
+
 def test_wins_less_losses_count_significant_differences():
     """Of a and b, a is better in two panels and worse in the last one; c differs from the better one by noise alone."""
     low, high, noisy = curve(1.0, 1.1, 1.2, 1.3), curve(3.0, 3.1, 3.3, 3.2), curve(1.2, 0.9, 1.4, 1.1)

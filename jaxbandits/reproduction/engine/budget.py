@@ -44,7 +44,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
             return []  # all claims are about times, which a short run does not measure
         least = min(_LEAST, experiment.horizon)
         horizon = max(least, experiment.horizon // _SHARE)
-        less = {"without": tuple(experiment.slow), "no_timing": True}
+        less = {"without": tuple(experiment.slow), "no_timing": True, "formats": ("svg",)}
         less |= {"compile": "fast"} if _longest(experiment, horizon) <= _SHORT else {}
         return [BudgetRun(double, {**usual, **less, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
     found = [BudgetRun("", usual)]

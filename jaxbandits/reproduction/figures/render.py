@@ -58,6 +58,7 @@ _DRAW: dict[type, Callable[[Any, Any, Report], "Figure"]] = {
 }
 _COLUMN = (3.3, 2.5)  # inches; one column of a two-column page
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+FORMATS = tuple(_METADATA)
 
 
 def draw(report: Report, drawing: Drawing) -> "Figure":
@@ -133,17 +134,17 @@ def _pyplot() -> Any:
     return plt
 
 
-def save(figure: "Figure", stem: Path) -> list[Path]:
-    """Write `stem`.png, .svg and .pdf atomically, without dates: equal results give equal bytes."""
+def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write `stem` with the suffix of each format, atomically and without dates: equal results give equal bytes."""
     plt = _pyplot()
     make_directory(stem.parent)
     written = []
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # compute the layout once, not for each format
     with plt.rc_context(SETTINGS):  # the salt of SVG identifiers must be active while saving
-        for suffix, metadata in _METADATA.items():
+        for suffix in formats:
             buffer = io.BytesIO()
-            figure.savefig(buffer, format=suffix, metadata=metadata)
+            figure.savefig(buffer, format=suffix, metadata=_METADATA[suffix])
             path = stem.with_name(f"{stem.name}.{suffix}")
             write_atomically(path, buffer.getvalue())
             written.append(path)

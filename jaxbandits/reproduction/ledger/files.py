@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,6 +110,7 @@ def write(
     request: Mapping[str, Any] | None = None,
     start: Start | None = None,
     before: str = "",
+    formats: Sequence[str] = render.FORMATS,
 ) -> list[Path]:
     """Write all files of a run into `directory` and return their paths.
 
@@ -119,6 +120,7 @@ def write(
       request: request of the run (`finished.request`), by which a later run finds this run.
       start: start of the run; None if its commit and duration are unknown.
       before: seeds of the verdicts of a run that this run replaces (`finished.judged_before`).
+      formats: formats of the figures, of `render.FORMATS`.
 
     Raises:
       InputError: if a path cannot be written; the message names it.
@@ -131,7 +133,7 @@ def write(
         if getattr(drawing, "timed", False) and not report.times:
             continue
         name = stem.with_name(f"{stem.name}-{drawing.name}") if i else stem
-        written += render.save(render.draw(report, drawing), name)
+        written += render.save(render.draw(report, drawing), name, formats)
     unit = report.experiment.timed.unit if report.experiment.timed else ""
     manifest = {
         "experiment": report.experiment.name,
