@@ -1,9 +1,10 @@
 """jaxbandits: a vectorised simulator of bandit and online-learning algorithms.
 
-Algorithms and environments live under their families: `jaxbandits.armed`, `.explore`, `.contextual`,
-`.combinatorial`, `.duels`, `.teams`, `.linear`, `.glm`, `.oco`, `.coco`, `.dro`; convex sets under `.domains`. The top
-level has the functions that run them, the parts for algorithms and environments of your own, and the classes that the
-README uses. Names are imported on first access: `jaxbandits --help` does not import JAX.
+Algorithms and environments are in the namespaces of their families: `jaxbandits.armed`, `.explore`, `.contextual`,
+`.combinatorial`, `.duels`, `.teams`, `.linear`, `.glm`, `.oco`, `.coco` and `.dro`. Convex sets are in
+`jaxbandits.domains`. The top level has the functions that run algorithms on environments, the building blocks for your
+own algorithms and environments, and the classes that the README uses. Names are imported on first access, so that
+`jaxbandits --help` does not import JAX.
 """
 
 import os

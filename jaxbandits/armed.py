@@ -1,4 +1,4 @@
-"""Bandits with K arms and no features: algorithms and environments, under one name."""
+"""Bandits with K arms and no features: algorithms and environments, in one namespace."""
 
 from jaxbandits.algorithms.armed import *
 from jaxbandits.environments.armed import *

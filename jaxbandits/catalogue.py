@@ -1,11 +1,11 @@
-"""Catalogue: the name of every class and function that a specification may use. It imports none of them.
+"""Catalogue of the classes and functions that a specification may name. This module imports none of them.
 
 `to_spec(OFUL(dim=2))` is `{"type": "linear/oful", "dim": 2, "noise_scale": 1.0, ...}`, and
 `from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5})` is `OFUL(dim=2, ridge=0.5)`.
 
-An algorithm or environment is named after its file: `linear/oful` is the class in `algorithms/linear/oful.py`. Their
-parts, such as noise and domains, are listed in `PARTS`; `optax/adam` is a transformation of `optax` or `optax.contrib`.
-A class is imported when its name is looked up.
+An algorithm or environment is named after its file: `linear/oful` is the class in `algorithms/linear/oful.py`. The
+parts of algorithms and environments, such as noise and domains, are listed in `PARTS`; `optax/adam` is a transformation
+of `optax` or `optax.contrib`. A class is imported when its name is looked up.
 """
 
 import functools
@@ -136,7 +136,7 @@ class Entry(NamedTuple):
     Attributes:
       cls: the class.
       example: a small concrete instance that the contract tests run.
-      source: paper or origin, one line.
+      source: paper or other origin, in one line.
       environments: names of the environments whose examples fit the `example` of an algorithm; empty for environments.
     """
 
@@ -147,7 +147,7 @@ class Entry(NamedTuple):
 
     @classmethod
     def from_class(cls, registered: Any) -> "Entry":
-        """Describe a class that has `source`, `example()` and, for an algorithm, `environments`."""
+        """Return the entry of a class with `source`, `example()` and, for an algorithm, `environments`."""
         environments = getattr(registered, "environments", ())
         return cls(cls=registered, example=registered.example(), source=registered.source, environments=environments)
 
@@ -156,9 +156,10 @@ class Registry(UserDict[str, Entry]):
     """Lazy mapping from name to entry: a class is imported, and its example made, on first access.
 
     Args:
-      entries: for each name its entry, or the place of its class, `module:name`.
-      room: package, such as `jaxbandits.algorithms`, whose family packages list further classes, and to which installed
-        packages add classes by entry points; both are searched on first access.
+      entries: mapping from names to entries, or to the places of classes in the form `module:name`.
+      room: package, such as `jaxbandits.algorithms`, whose family packages list further classes. It is also the name of
+        the entry-point group in which other installed packages declare classes. Both are searched on first access;
+        with "", neither is.
     """
 
     def __init__(self, entries: Mapping[str, Entry | str] | None = None, room: str = "") -> None:
@@ -167,7 +168,7 @@ class Registry(UserDict[str, Entry]):
 
     @property
     def data(self) -> dict[str, Any]:
-        """Entries by name; classes that are not imported yet are given as `module:name`."""
+        """Mapping from names to entries; a class that is not imported yet is given by its place `module:name`."""
         if self._room:
             room, self._room = self._room, ""  # cleared first, since an entry point may register classes itself
             self._rows |= places(room, FAMILIES)
@@ -181,22 +182,22 @@ class Registry(UserDict[str, Entry]):
         return entry
 
     def registered_name(self, cls: object) -> str | None:
-        """Return the name of a class among the imported entries; None if it has no name."""
+        """Return the name under which an imported entry has the class `cls`; None if no imported entry has it."""
         rows = self._rows.items()
         return next((name for name, entry in rows if isinstance(entry, Entry) and entry.cls is cls), None)
 
 
 def places(room: str, families: Iterable[str]) -> dict[str, str]:
-    """Return the place `module:name` of every class that the family packages of a room list, by `family/file`."""
+    """Map `family/file` to the place `module:name`, for every class that the family packages of a package list."""
     packages = [f"{room}.{family}" for family in families if lazy.exists(f"{room}.{family}")]
     listed = [place for package in packages for place in lazy.declared_imports(package).values()]
     return {place.partition(":")[0].removeprefix(f"{room}.").replace(".", "/"): place for place in listed}
 
 
 def discover(registry: MutableMapping[str, Entry], group: str) -> None:
-    """Add the entry points of installed packages in a group, each an `Entry` called `family.name`.
+    """Add to a registry the entries that installed packages declare as entry points `family.name` in a group.
 
-    An entry point that cannot be loaded is left out with a warning: a broken package must not break jaxbandits.
+    An entry point that cannot be loaded is left out with a warning, because a broken package must not break jaxbandits.
     """
     for point in metadata.entry_points(group=group):
         try:
@@ -214,28 +215,29 @@ ENVIRONMENTS = Registry(room=ENTRY_POINTS[1])
 
 
 def register_algorithm(name: str, entry: Entry) -> None:
-    """Register your own algorithm under `family/name`, for every tool that looks names up.
+    """Register your own algorithm under the name `family/name`, which specifications and commands then accept.
 
     Raises:
-      InputError: when the name is taken or not of the form `family/name`, or the entry is not an `Entry` that fits.
+      InputError: if the name is taken or is not of the form `family/name`, or if `entry` is not a valid `Entry`.
     """
     _register(ALGORITHMS, name, entry)
 
 
 def register_environment(name: str, entry: Entry) -> None:
-    """Register your own environment under `family/name`.
+    """Register your own environment under the name `family/name`, which specifications and commands then accept.
 
     Raises:
-      InputError: when the name is taken or not of the form `family/name`, or the entry is not an `Entry` that fits.
+      InputError: if the name is taken or is not of the form `family/name`, or if `entry` is not a valid `Entry`.
     """
     _register(ENVIRONMENTS, name, entry)
 
 
 def register_part(name: str, part: object) -> None:
-    """Register your own class or function that is a part of algorithms or environments, under `family/name`.
+    """Register a class or function that your algorithms or environments have as a part, under the name `family/name`.
 
     Raises:
-      InputError: when the name is taken or not of the form `family/name`, or the part is neither class nor function.
+      InputError: if the name is taken or is not of the form `family/name`, or if `part` is neither a class nor a
+        function.
     """
     _check_name(PARTS, name)
     if not callable(part) or not hasattr(part, "__qualname__"):
@@ -267,7 +269,7 @@ class Names(Mapping[str, Any]):
     """Mapping from every name to its class or function, which is imported on access.
 
     Raises:
-      InputError: when one name was given to two things.
+      InputError: if a name is registered in more than one of the tables of algorithms, environments and parts.
     """
 
     def __init__(self) -> None:
@@ -294,7 +296,7 @@ class Names(Mapping[str, Any]):
 
 @functools.cache
 def optax_functions() -> Mapping[str, Any]:
-    """Return the public functions of `optax` and `optax.contrib` by names such as `optax/adam`, without aliases."""
+    """Map names such as `optax/adam` to the public functions of `optax` and `optax.contrib`; aliases are left out."""
     modules = [importlib.import_module(name) for name in reversed(_OPTAX_MODULES)]  # a name in both is that of optax
     members = {name: value for module in modules for name, value in vars(module).items() if not name.startswith("_")}
     return {
@@ -310,7 +312,7 @@ def _is_function_of_optax(value: object) -> bool:
 
 
 def name_of(obj: object) -> str | None:
-    """Return the name of a class or function without importing anything; None if it has no name."""
+    """Return the registered name of a class or function, or None if it has none; nothing is imported."""
     for name, part in PARTS.items():
         if part is obj or (isinstance(part, str) and _load(part) is obj):
             return name
@@ -331,7 +333,11 @@ def _load(place: str) -> Any:
 
 
 def to_spec(obj: object, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
-    """Return the JSON value that names an object (`base.spec.to_spec` with all names).
+    """Return the JSON value that specifies an object; see `jaxbandits.base.spec` for the format.
+
+    Args:
+      obj: an algorithm, an environment, or a part of one.
+      data: mapping to which large arrays are added under their digests; None: only their digests are kept.
 
     Example:
       >>> from jaxbandits import OFUL
@@ -342,7 +348,15 @@ def to_spec(obj: object, data: MutableMapping[str, np.ndarray] | None = None) ->
 
 
 def from_spec(value: object, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
-    """Return the object that a JSON value names (`base.spec.from_spec` with all names).
+    """Return the object that a JSON value specifies, the inverse of `to_spec`.
+
+    Args:
+      value: the JSON value.
+      data: mapping from digests to large arrays, as `to_spec` fills it.
+      where: place of the value, for error messages.
+
+    Raises:
+      InputError: if the value specifies no valid object.
 
     Example:
       >>> from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5}).ridge

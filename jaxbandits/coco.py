@@ -1,4 +1,4 @@
-"""Constrained online convex optimisation: algorithms and environments, under one name."""
+"""Constrained online convex optimisation: algorithms and environments, in one namespace."""
 
 from jaxbandits.algorithms.coco import *
 from jaxbandits.algorithms.coco.one_point import OnePoint as OnePoint

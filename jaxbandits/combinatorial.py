@@ -1,4 +1,4 @@
-"""Bandits that choose several items per round, in a list or a set: algorithms and environments, under one name."""
+"""Bandits whose learners choose several items per round, as a list or a set: algorithms and environments."""
 
 from jaxbandits.algorithms.combinatorial import *
 from jaxbandits.environments.combinatorial import *

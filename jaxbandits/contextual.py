@@ -1,6 +1,6 @@
-"""Bandits with a context that all arms share, and models and rules that may be paired, under one name.
+"""Contextual bandits: algorithms, environments, and the models and rules that `Bandit` combines, in one namespace.
 
-`Bandit(model=models.Ridge(n_arms=3, dim=2), rule=rules.UCB())` is a learner.
+For example, `Bandit(model=models.Ridge(n_arms=3, dim=2), rule=rules.UCB())` is a learner.
 """
 
 from jaxbandits.algorithms.contextual import *

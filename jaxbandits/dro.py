@@ -1,4 +1,4 @@
-"""Group distributionally robust optimisation: algorithms, environments, losses and data, under one name."""
+"""Group distributionally robust optimisation: algorithms, environments, losses and data, in one namespace."""
 
 from jaxbandits.algorithms.dro import *
 from jaxbandits.environments.datasets import groups as _groups
@@ -16,7 +16,11 @@ from jaxbandits.environments.dro.group_losses import Squared as Squared
 
 
 def __getattr__(name: str) -> object:
-    """Return `Groups` under the name of one release ago."""
+    """Return `Groups` for its deprecated name `GroupTable`, with a warning.
+
+    Raises:
+      AttributeError: for every other name.
+    """
     if name == "GroupTable":
         return _groups.GroupTable  # which warns
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Dueling bandits, which compare two arms a round: algorithms and environments, under one name."""
+"""Dueling bandits, in which each round compares two arms: algorithms and environments, in one namespace."""
 
 from jaxbandits.algorithms.duels import *
 from jaxbandits.environments.duels import *

@@ -1,3 +1,3 @@
-"""Pure exploration: learners that identify the best of K arms and stop; environments are those of `armed`."""
+"""Pure exploration: learners that identify the best of K arms and then stop. `armed` has their environments."""
 
 from jaxbandits.algorithms.explore import *

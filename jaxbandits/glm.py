@@ -1,4 +1,4 @@
-"""Generalised linear bandits: algorithms, environments, links and data, under one name."""
+"""Generalised linear bandits: algorithms, environments, links and data, in one namespace."""
 
 from jaxbandits.algorithms.glm import *
 from jaxbandits.environments.datasets.covertype import load_covertype as load_covertype

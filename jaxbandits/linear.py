@@ -1,4 +1,4 @@
-"""Linear bandits under heavy tails: algorithms, environments and noise laws, under one name."""
+"""Linear bandits under heavy tails: algorithms, environments and noise laws, in one namespace."""
 
 from jaxbandits.algorithms.linear import *
 from jaxbandits.algorithms.linear.hvt_estimator import HvtEstimator as HvtEstimator

@@ -1,4 +1,4 @@
-"""Online convex optimisation: algorithms, environments, sequences and data, under one name."""
+"""Online convex optimisation: algorithms, environments, sequences and data, in one namespace."""
 
 from jaxbandits.algorithms.oco import *
 from jaxbandits.environments.datasets.streams import load_csv as load_csv

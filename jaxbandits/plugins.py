@@ -1,4 +1,4 @@
-"""Run a user's Python file that registers algorithms: `jaxbandits sweep my.toml --plugin my_file.py`."""
+"""Run a user's Python file that registers algorithms, as in `jaxbandits sweep my.toml --plugin my_file.py`."""
 
 import importlib.util
 import os
@@ -14,16 +14,17 @@ _loading = threading.RLock()
 
 
 def load(path: str | os.PathLike[str]) -> None:
-    """Run a Python file as a module of the same name, once per process.
+    """Run a Python file as a module named after the file; further calls for this file do nothing.
 
-    The file can import modules from its directory.
+    The file can import other modules from its directory, which is appended to `sys.path`.
 
     Args:
       path: path of a file that calls `register_algorithm`, `register_environment`, `register_part` or
         `register_experiment`.
 
     Raises:
-      InputError: if the file does not exist, has the name of another module, or raises an exception.
+      InputError: if the file does not exist, its name is not a valid module name or is that of another module, or its
+        code raises an exception.
     """
     with _loading:
         _load(path)

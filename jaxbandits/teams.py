@@ -1,4 +1,4 @@
-"""Bandits that several players share, who lose rewards by collisions: algorithms and environments, under one name."""
+"""Bandits shared by several players, who lose rewards when they collide: algorithms and environments."""
 
 from jaxbandits.algorithms.teams import *
 from jaxbandits.environments.teams import *

@@ -5,8 +5,9 @@
     env_state, feedback, outcome = environment.step(key, t, env_state, obs, decision)
     state    = algorithm.update(key, t, state, obs, decision, narrow(feedback, algorithm.feedback))
 
-`Feedback` goes to the learner, narrowed to the fields its class declares; `Outcome` goes to the meters only. `t` counts
-rounds from 0 and is a scalar that is the same for all trials, so that schedules on it stay real branches under `vmap`.
+`Feedback` goes to the learner, narrowed to the fields that the learner's class declares; `Outcome` goes to the meters
+only. `t` counts rounds from 0 and is a scalar that is the same for all trials, so that branches on `t`, as in
+schedules, remain branches under `vmap`.
 """
 
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -38,7 +39,8 @@ class ArmObs(NamedTuple):
 class FixedArmObs(ArmObs):
     """Arms that are the same in every round of a trial; the mask may change.
 
-    The class is a type of its own because code that is being traced can then test for fixed arms.
+    Fixed arms have a type of their own, because a type is known when a program is traced, whereas the value of a flag
+    in an array is not.
     """
 
     __slots__ = ()
@@ -51,12 +53,12 @@ class IndexObs(FixedArmObs):
 
     @classmethod
     def of(cls, n_arms: int, mask: jax.Array | None = None) -> "IndexObs":
-        """Return the arms 0, ..., n_arms - 1, of which the mask `[K]` allows some (None: all of them)."""
+        """Return arms 0, ..., n_arms - 1; `mask` `[K]` is True for those that may be played (None: all of them)."""
         return cls(jnp.arange(n_arms, dtype=jnp.int32), mask)
 
 
 class ItemObs(ArmObs):
-    """Arms without features whose items may be replaced by new ones; `arms` holds the numbers of the items, `[K]`.
+    """Arms without features, each of which holds an item that may be replaced; `arms` is the item numbers `[K]`.
 
     An item keeps its number until it is replaced, and no other item of the trial ever has the same number.
     """
@@ -65,7 +67,7 @@ class ItemObs(ArmObs):
 
 
 class ContextObs(NamedTuple):
-    """A context shared by all arms, for learners with one model per arm; `ContextObs.of(context, K)` constructs it."""
+    """Context that all arms share, for learners with one model per arm; `ContextObs.of(context, K)` constructs it."""
 
     context: Vector  # [p]
     arms: jax.Array  # [K] arm indices; [K, k] features of each arm, for models in which arms share coefficients
@@ -73,7 +75,7 @@ class ContextObs(NamedTuple):
 
     @classmethod
     def of(cls, context: Vector, n_arms: int, mask: jax.Array | None = None) -> "ContextObs":
-        """Return a context `[p]` for the arms 0, ..., n_arms - 1, of which the mask `[K]` allows some (None: all)."""
+        """Return the context `[p]` for arms 0, ..., n_arms - 1; `mask` `[K]` is True for those that may be played."""
         return cls(context, jnp.arange(n_arms, dtype=jnp.int32), mask)
 
 
@@ -86,7 +88,7 @@ class AdviceObs(NamedTuple):
 
     @classmethod
     def of(cls, advice: jax.Array, mask: jax.Array | None = None) -> "AdviceObs":
-        """Return the advice `[M, K]` on the arms 0, ..., K - 1, of which the mask `[K]` allows some (None: all)."""
+        """Return the advice `[M, K]` on arms 0, ..., K - 1; `mask` `[K]` is True for those that may be played."""
         return cls(advice, jnp.arange(advice.shape[1], dtype=jnp.int32), mask)
 
 
@@ -99,7 +101,7 @@ class ArmDecision(NamedTuple):
 
 
 class SetDecision(NamedTuple):
-    """Items that are chosen together, in the order of display."""
+    """Items that are chosen together, in the order in which they are displayed."""
 
     items: jax.Array  # [m] int32, all different; -1 at positions without an item
     probability: Any = None  # [] probability with which the set was drawn; None: not random, or unknown
@@ -110,7 +112,7 @@ class SetDecision(NamedTuple):
 
 
 class PairDecision(NamedTuple):
-    """Two arms that are compared; both may be the same one."""
+    """Two arms that are compared with each other; they may be the same arm."""
 
     first: jax.Array  # [] int32
     second: jax.Array  # [] int32
@@ -124,7 +126,7 @@ class TeamDecision(NamedTuple):
 
 
 class PointDecision(NamedTuple):
-    """A point that is played and Q points at which the oracle is queried; only the played point incurs a loss."""
+    """Point that is played, and Q points at which the oracle is queried; only the played point incurs a loss."""
 
     play: Any  # [d], or [m, n] on matrix domains: the point that is played
     query: Any  # [Q, d] queried points; every leaf has a leading axis Q
@@ -136,7 +138,7 @@ class PointDecision(NamedTuple):
 
 
 class GroupDecision(NamedTuple):
-    """Decision in group DRO: a model, group weights, and Q groups from each of which one sample is drawn.
+    """Decision in group DRO: a model, group weights, and Q groups; one sample is drawn from each of the Q groups.
 
     The loss of the round is the loss of the model `play`.
     """
@@ -154,9 +156,9 @@ class Reward(NamedTuple):
 
 
 class ItemRewards(NamedTuple):
-    """Semi-bandit feedback: the rewards of those chosen items that were observed.
+    """Semi-bandit feedback: the observed rewards of the chosen items.
 
-    In the cascade model, these are the items up to the first click.
+    In the cascade model, rewards are observed for the items up to the first click.
     """
 
     reward: jax.Array  # [m]  rewards in the order of the items; 0 for items that were not seen
@@ -170,7 +172,7 @@ class ListClicks(NamedTuple):
 
 
 class SetReward(NamedTuple):
-    """Full-bandit feedback on a set: the sum of the rewards of its items, but not the single rewards."""
+    """Full-bandit feedback on a set: the sum of the rewards of its items, but not the individual rewards."""
 
     total: jax.Array  # []
 
@@ -184,7 +186,7 @@ class SetFeedback(NamedTuple):
 
 
 class PositionFeedback(NamedTuple):
-    """Feedback on a list where it stays hidden which items the user examined, for `ListClicks` or `SetReward`."""
+    """Feedback on a list that hides which items were examined, for learners with `ListClicks` or `SetReward`."""
 
     reward: jax.Array  # [m]  1 for a click and 0 for none, in the order of the items
     total: jax.Array  # []  sum of the clicks
@@ -197,7 +199,7 @@ class Preference(NamedTuple):
 
 
 class PlayerRewards(NamedTuple):
-    """Feedback to P players who share arms; in the feedback to a single player each field is `[]`."""
+    """Feedback to P players who share arms; in the feedback that a single player receives, each field is `[]`."""
 
     sensed: jax.Array  # [P]  reward that the arm of each player generates, even if others play the same arm
     reward: jax.Array  # [P]  reward of each player, 0 if another player chose the same arm
@@ -205,7 +207,7 @@ class PlayerRewards(NamedTuple):
 
 
 class ScaledReward(NamedTuple):
-    """Bandit feedback with the moment scale nu_t = (E |noise|^{1+eps})^{1/(1+eps)} of this round's noise."""
+    """Bandit feedback with the moment scale nu_t = (E |noise|^{1+eps})^{1/(1+eps)} of the noise of this round."""
 
     reward: jax.Array  # []
     noise_scale: jax.Array  # []
@@ -223,7 +225,7 @@ class Gradient(NamedTuple):
 
 
 class SampledRows(NamedTuple):
-    """First-order feedback on rows that were drawn from groups, together with the labelled rows themselves."""
+    """First-order feedback on rows drawn from groups, together with the labelled rows themselves."""
 
     loss: jax.Array  # [Q]
     grad: Any  # [Q, d]
@@ -275,7 +277,7 @@ class MDPObs(NamedTuple):
 
 
 class PolicyDecision(NamedTuple):
-    """A deterministic policy for one episode of H steps."""
+    """Deterministic policy for one episode of H steps."""
 
     actions: jax.Array  # [H, nS] int32  pi_h(s)
 
@@ -288,7 +290,7 @@ class Episode(NamedTuple):
 
 
 class ScaledEpisode(NamedTuple):
-    """An episode and the moment scale of its reward noise, which `ScaledReward` defines."""
+    """Episode with the moment scale of its reward noise, as defined in `ScaledReward`."""
 
     features: jax.Array  # [H, d]
     rewards: jax.Array  # [H]
@@ -296,7 +298,7 @@ class ScaledEpisode(NamedTuple):
 
 
 class SystemObs(NamedTuple):
-    """State and input of a linear system that is to be identified, stacked into one vector."""
+    """State and input of a linear system to be identified, stacked into one vector."""
 
     regressor: Vector  # [p]  z = [x; u]
 
@@ -321,15 +323,17 @@ class ScaledNextState(NamedTuple):
 
 
 class Algorithm(Protocol):
-    """A frozen pytree: traced fields are hyperparameters (they may differ between trials), static fields are sizes.
+    """Protocol of an algorithm, a frozen pytree.
 
-    The methods are pure functions of one trial; the loop maps them over trials. Shapes and types of the state are the
-    same after every round.
+    Traced fields are hyperparameters, which may differ between trials, and static fields are sizes.
+
+    The methods are pure functions for a single trial; the loop maps them over trials. The shapes and types of the state
+    must be the same after every round.
 
     The attribute `feedback`, a NamedTuple class such as `Reward`, declares which feedback the learner needs: `update`
     receives the fields of that class and no others. `feedback` is a class variable, or a property if it depends on
-    fields of the algorithm. It is not declared below, because type checkers allow a member of a protocol to be only one
-    of the two.
+    fields of the algorithm. It is not declared below, because type checkers accept only one of these two forms for a
+    member of a protocol.
     """
 
     def init(self, key: jax.Array) -> State:
@@ -379,9 +383,9 @@ class Algorithm(Protocol):
 
 @runtime_checkable
 class InitFromObs(Protocol):
-    """Optional: a learner whose first state depends on the observation, for instance on the number of arms.
+    """Optional protocol: a learner whose initial state depends on the first observation, such as on the number of arms.
 
-    The method is called once per trial, after `init`. It receives no random key.
+    `init_from_obs` is called once per trial, after `init`. It receives no random key.
     """
 
     def init_from_obs(self, state: State, obs: Obs) -> State:
@@ -391,20 +395,20 @@ class InitFromObs(Protocol):
 
 @runtime_checkable
 class AssumesNoiseScale(Protocol):
-    """Optional: a learner that assumes sub-Gaussian rewards with a known scale, which scales its exploration.
+    """Optional protocol: a learner whose exploration assumes sub-Gaussian rewards of a known scale.
 
-    If the environment implements `BoundsRewards` and its bounds permit a smaller scale, a run issues a warning.
+    A run issues a warning if the environment implements `BoundsRewards` and the bounds imply a smaller scale.
     """
 
     @property
     def sub_gaussian_scale(self) -> Any:
-        """R `[]`: rewards minus their mean are assumed to be R-sub-Gaussian; None: no scale is assumed."""
+        """Scale R `[]`: rewards minus their mean are assumed to be R-sub-Gaussian; None: no scale is assumed."""
         ...
 
 
 @runtime_checkable
 class Recommends(Protocol):
-    """Optional: an algorithm with an output other than its decisions, such as an estimate or an averaged iterate."""
+    """Optional protocol: an algorithm with an output besides its decisions, such as an averaged iterate."""
 
     def recommend(self, state: State) -> Recommendation:
         """Return the output, which is passed to `Evaluates.at_record`."""
@@ -413,21 +417,21 @@ class Recommends(Protocol):
 
 @runtime_checkable
 class Stops(Protocol):
-    """Optional: a learner that decides when to stop, as in best-arm identification with fixed confidence.
+    """Optional protocol: a learner that decides when to stop, as in best-arm identification with fixed confidence.
 
-    After it has stopped, the states of its trial do not change and its metrics do not grow. The results of such a
-    learner have the metrics `stopping_time` (number of rounds played) and `stopped` (1 if it had stopped by the record
-    point).
+    After the learner has stopped, the states of the trial no longer change and summed metrics no longer grow. The
+    results have the further metrics `stopping_time` (number of rounds played) and `stopped` (1 if the learner had
+    stopped by the record point).
     """
 
     def stopped(self, state: State) -> jax.Array:
-        """Return `[]` True if the learner stops."""
+        """Return `[]` True if the learner has stopped."""
         ...
 
 
 @runtime_checkable
 class HasConfidenceSet(Protocol):
-    """Optional: a learner with a confidence set around its estimate."""
+    """Optional protocol: a learner with a confidence set around its estimate."""
 
     def radius(self, t: Any, state: State) -> jax.Array:
         """Return the radius `[]` after t rounds, in the norm of the design matrix, including all tuning multipliers."""
@@ -435,13 +439,16 @@ class HasConfidenceSet(Protocol):
 
 
 class Environment(Protocol):
-    """A frozen pytree, like `Algorithm`, so that a sweep can vary traced fields such as noise levels and drift rates.
+    """Protocol of an environment, a frozen pytree.
+
+    As in an `Algorithm`, a sweep can vary traced fields, such as noise levels and drift rates.
 
     Class variables may describe the metrics of the outcome and of `at_record`, `in_hindsight` and `derive`:
-    `axes: ClassVar[dict[str, tuple[str, ...]]]` names the axes of arrays (`{"risk": ("group",)}`), and
-    `units: ClassVar[dict[str, str]]` names their units (`{"regret": "reward"}`), and
-    `may_be_missing: ClassVar[tuple[str, ...]]` names the metrics in which a NaN means that no value exists (such as a
-    mean over zero events), not that the trial failed.
+
+    * `axes: ClassVar[dict[str, tuple[str, ...]]]` names the axes of metrics that are arrays (`{"risk": ("group",)}`);
+    * `units: ClassVar[dict[str, str]]` names the units of metrics (`{"regret": "reward"}`);
+    * `may_be_missing: ClassVar[tuple[str, ...]]` lists the metrics in which a NaN means that no value exists (such as a
+      mean over zero events), not that the trial failed.
     """
 
     def init(self, key: jax.Array) -> State:
@@ -490,9 +497,9 @@ class Environment(Protocol):
 
 @runtime_checkable
 class Admits(Protocol):
-    """Optional: an environment that can test whether a decision is admissible (index in range, point in the domain).
+    """Optional protocol: an environment that tests whether a decision is admissible (index in range, point in domain).
 
-    A run counts the rounds of every trial in which the decision is inadmissible.
+    For every trial, a run counts the rounds in which the decision is inadmissible.
     """
 
     def admits(self, state: State, obs: Obs, decision: Decision) -> jax.Array:
@@ -502,12 +509,12 @@ class Admits(Protocol):
 
 @runtime_checkable
 class Delays(Protocol):
-    """Optional: an environment whose feedback reaches the learner after a delay of a fixed number of rounds.
+    """Optional protocol: an environment whose feedback reaches the learner after a fixed number of rounds.
 
-    `update` receives `t`, `obs` and `decision` of the round to which the feedback belongs. The learner keeps its first
-    state until the first feedback arrives; feedback that is due after the horizon never arrives. A learner that needs
-    the feedback of each round before the next round declares `needs_immediate_feedback: ClassVar[bool] = True`; running
-    it on such an environment is an error.
+    `update` receives `t`, `obs` and `decision` of the round to which the feedback belongs. The learner keeps its
+    initial state until the first feedback arrives; feedback that is due after the horizon never arrives. A learner that
+    needs the feedback of each round before the next round declares `needs_immediate_feedback: ClassVar[bool] = True`;
+    running it on such an environment is an error.
     """
 
     @property
@@ -518,10 +525,10 @@ class Delays(Protocol):
 
 @runtime_checkable
 class Batches(Protocol):
-    """Optional: an environment whose feedback arrives at the end of each batch of a fixed number of rounds.
+    """Optional protocol: an environment whose feedback arrives in batches, each at the end of a fixed number of rounds.
 
-    At the end of a batch, `update` is called for its rounds in order. A batch that is incomplete at the horizon never
-    arrives; with a `feedback_delay` of D rounds, a batch arrives D rounds after its end.
+    At the end of a batch, `update` is called for each of its rounds in chronological order. A batch that is incomplete
+    at the horizon never arrives. With a `feedback_delay` of D rounds, a batch arrives D rounds after its end.
     """
 
     @property
@@ -532,11 +539,11 @@ class Batches(Protocol):
 
 @runtime_checkable
 class DelaysAtRandom(Protocol):
-    """Optional: an environment whose feedback reaches the learner after a random number of rounds.
+    """Optional protocol: an environment whose feedback reaches the learner after a random number of rounds.
 
-    Feedback that has arrived enters a first-in, first-out queue, and in each round the learner is updated with the
-    feedback of at most one of its rounds. The random delay is added to `Delays.feedback_delay`; combining it with
-    `Batches` is not supported.
+    Feedback that arrives enters a first-in, first-out queue; in each round, at most one item leaves the queue and
+    updates the learner. The random delay is added to `Delays.feedback_delay`; combining it with `Batches` is not
+    supported.
     """
 
     @property
@@ -545,42 +552,42 @@ class DelaysAtRandom(Protocol):
         ...
 
     def draw_delay(self, key: jax.Array) -> jax.Array:
-        """Return the delay `[]` int32 of a round, from 0 to `delay_bound`, given the key that `step` receives."""
+        """Return the delay of a round, `[]` int32 from 0 to `delay_bound`, drawn with the key that `step` receives."""
         ...
 
 
 @runtime_checkable
 class BoundsHorizon(Protocol):
-    """Optional: an environment with data for a limited number of rounds; a longer horizon is an error."""
+    """Optional protocol: an environment with data for a limited number of rounds; a longer horizon is an error."""
 
     @property
     def max_horizon(self) -> int | None:
-        """Largest number of rounds of a trial; None: any."""
+        """Largest number of rounds of a trial; None: unlimited."""
         ...
 
 
 @runtime_checkable
 class BoundsRewards(Protocol):
-    """Optional: an environment with a known interval that contains all rewards that a learner receives.
+    """Optional protocol: an environment with a known interval that contains all rewards a learner receives.
 
     Rewards in an interval of width w are sub-Gaussian of scale w / 2 (Hoeffding's lemma).
     """
 
     @property
     def reward_range(self) -> tuple[Any, Any] | None:
-        """Ends `[]` of the interval; swept fields give arrays of ends. None: no such interval exists or is known."""
+        """Ends of the interval, each `[]`, or arrays of ends if fields are swept; None: no interval is known."""
         ...
 
 
 @runtime_checkable
 class CountsRounds(Protocol):
-    """Optional: an environment with rounds that do not count, such as logged events in which another arm was played.
+    """Optional protocol: an environment in which some rounds do not count, such as logged events of other arms.
 
     A round that does not count changes neither the learner's state nor its `t`.
     """
 
     def learner_time(self, t: jax.Array, state: State) -> jax.Array:
-        """Return `[]` int32, the number of counted rounds so far, which the learner receives as `t`."""
+        """Return the number of counted rounds before round t, `[]` int32, which the learner receives as its `t`."""
         ...
 
     def is_counted(self, t: jax.Array, state: State, obs: Obs, decision: Decision) -> jax.Array:
@@ -590,10 +597,10 @@ class CountsRounds(Protocol):
 
 @runtime_checkable
 class Evaluates(Protocol):
-    """Optional: an environment with metrics that are too expensive to compute in every round."""
+    """Optional protocol: an environment with metrics that are too expensive to compute in every round."""
 
     def at_record(self, state: State, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return a dict from names to metrics at a record point; shapes are the same at every record point.
+        """Return a dict from names to metrics at a record point; their shapes must be the same at every record point.
 
         Args:
           state: state of the environment.
@@ -604,10 +611,11 @@ class Evaluates(Protocol):
 
 @runtime_checkable
 class InHindsight(Protocol):
-    """Optional: an environment with metrics that need the whole run and a solver, such as an offline optimum.
+    """Optional protocol: an environment with metrics that need the whole run and a solver, such as an offline optimum.
 
-    The method is called on the host after the run, once for each hyperparameter point of the environment and each seed;
-    all learners share the result. If the metrics that it needs differ between learners, it is called for each learner.
+    `in_hindsight` is called on the host after the run, once for each pair of a hyperparameter point of the environment
+    and a seed; all learners share the result. If the metrics in `hindsight_needs` differ between learners, it is called
+    once per learner.
     """
 
     hindsight_needs: ClassVar[tuple[str, ...]]  # names of recorded metrics
@@ -617,7 +625,7 @@ class InHindsight(Protocol):
 
         Args:
           recorded: dict from the names in `hindsight_needs` to float64 arrays `[M, ...]`; summed metrics are
-              cumulative.
+            cumulative.
           record_points: `[M]` rounds at which metrics are recorded.
         """
         ...
@@ -625,9 +633,9 @@ class InHindsight(Protocol):
 
 @runtime_checkable
 class RebuildsInstance(Protocol):
-    """Optional, for `InHindsight`: computes quantities of an instance that no metric records, such as its parameters.
+    """Optional protocol: an `InHindsight` environment that recomputes unrecorded quantities, such as true parameters.
 
-    The method is written in JAX for one instance; a run compiles it and maps it over all instances.
+    `rebuild_instance` is written in JAX for one instance; a run compiles it and maps it over all instances.
     """
 
     def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
@@ -637,7 +645,7 @@ class RebuildsInstance(Protocol):
 
 @runtime_checkable
 class Derives(Protocol):
-    """Optional: an environment with metrics that are computed on the host from other metrics at the record points."""
+    """Optional protocol: an environment that computes metrics on the host from other metrics at the record points."""
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return a dict of further metrics, such as `regret = loss - comparator_loss`.
@@ -688,10 +696,17 @@ def check_decision(algorithm: Any, environment: Any, decision: Any) -> None:
 
 
 def narrow(feedback: Feedback, declared: type[F]) -> F:
-    """Return only the fields that the algorithm declared, so that a zeroth-order method never receives a gradient.
+    """Return only the fields that an algorithm declared, so that a zeroth-order method never receives a gradient.
+
+    Args:
+      feedback: feedback of the environment.
+      declared: NamedTuple class that the algorithm declares as its `feedback`.
+
+    Returns:
+      An instance of `declared`.
 
     Raises:
-      InputError: during tracing, if the environment does not offer a declared field.
+      InputError: during tracing, if the feedback lacks a declared field, or if one of the two is not a NamedTuple.
     """
     for owner, cls in (("an algorithm's feedback", declared), ("an environment's feedback", type(feedback))):
         if not hasattr(cls, "_fields"):

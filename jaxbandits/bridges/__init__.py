@@ -1,6 +1,6 @@
-"""Bridges to other packages: learners, environments, logs, executors of clusters, and experiment trackers.
+"""Bridges to other packages: learners, environments, logs, cluster executors, tuners and experiment trackers.
 
-`import jaxbandits` imports none of these modules. A bridge requires only the package whose objects it accepts.
+`import jaxbandits` imports none of these modules. A bridge requires only the package whose objects it converts.
 """
 
 from jaxbandits.bridges.clusters import cluster_executor

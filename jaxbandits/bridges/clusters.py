@@ -1,4 +1,4 @@
-"""Executors for the address of a cluster, for `run_sweep(..., executor=)` and `jaxbandits submit --cluster`."""
+"""Make an executor from the address of a cluster, for `run_sweep(..., executor=)` and `jaxbandits submit --cluster`."""
 
 import contextlib
 import importlib
@@ -30,7 +30,7 @@ def cluster_executor(address: str, *, cpus: int | None = None, gpus: int | None 
     |---|---|
     | `processes://N` | N processes that are spawned on this machine |
     | `dask://HOST:PORT` | the workers of the Dask scheduler at this address |
-    | `ray` | the Ray cluster in the environment variable `RAY_ADDRESS`, else a new one on this machine |
+    | `ray` | the Ray cluster in the environment variable `RAY_ADDRESS`, else a new cluster on this machine |
     | `ray://HOST:PORT` | the Ray cluster whose client server has this address |
     | `mpi` | the other processes of `mpiexec -n N python -m mpi4py.futures ...` |
 
@@ -40,7 +40,7 @@ def cluster_executor(address: str, *, cpus: int | None = None, gpus: int | None 
       gpus: number of GPUs that Ray reserves for a task.
 
     Raises:
-      InputError: if the address has another form, if the connection fails, or if a package is missing.
+      InputError: if the address has none of these forms, if the connection fails, or if a package is missing.
     """
     kind, place = _parse(address)
     for name, value, allowed in (("cpus", cpus, "[1, 4096]"), ("gpus", gpus, "[0, 4096]")):

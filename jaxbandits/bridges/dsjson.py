@@ -1,4 +1,4 @@
-"""Logs in the format `dsjson` of Vowpal Wabbit's decision service, which has one event per line, in JSON.
+"""Logs in the format `dsjson` of Vowpal Wabbit's decision service, in which each line is an event in JSON.
 
     {"_label_cost": -1.0, "_label_probability": 0.8, "_label_Action": 2, "_labelIndex": 1,
      "a": [2, 1], "p": [0.8, 0.2], "c": {"user": {"age": 30}, "_multi": [{"ad": {"price": 1}}, {"ad": {"price": 2}}]}}
@@ -81,18 +81,18 @@ def _features(log: Log, row: np.ndarray) -> dict[str, Any]:
 def read_dsjson(path: str | os.PathLike[str]) -> Log:
     """Read a log from a dsjson file whose features are numbers.
 
-    If each action has only one feature that no other action has, with the value 1 in all events, this feature merely
-    identifies the action, and the context of the log is `[n, p]`, the shared features. Otherwise the context is
-    `[n, K, d]`, the shared features and the features of each action. A feature that is missing in an event is 0. Action
-    k of the file is action k - 1 of the log. Events with `_skipLearn` are omitted.
+    If each action has exactly one feature, which no other action has and whose value is 1 in all events, this feature
+    merely identifies the action; the context of the log is then `[n, p]`, the shared features. Otherwise the context is
+    `[n, K, d]`, the shared features together with the features of each action. A feature that is missing in an event is
+    0. Action k of the file is action k - 1 of the log. Events with `_skipLearn` are omitted.
 
     Args:
       path: path of the file.
 
     Raises:
-      InputError: for invalid JSON, a label that is missing or inconsistent, features that are text, events with
-        different numbers of actions, slates, dropped events (`pdrop`), or more than 10,000 features; the message names
-        the line.
+      InputError: for invalid JSON, a missing or inconsistent label, features that are text, events with different
+        numbers of actions, slates, dropped events (`pdrop`), or more than 10,000 features. The message names the line
+        at fault, if there is one.
     """
     shared: list[dict[str, float]] = []
     events: list[Event] = []

@@ -1,4 +1,4 @@
-"""Executors for `run_sweep(..., executor=)`, for packages that have no executor with `submit(function, *args)`.
+"""Executors for `run_sweep(..., executor=)` that wrap packages without a method `submit(function, *args)`.
 
 The executors of `concurrent.futures`, `mpi4py.futures`, Dask (`Client.get_executor()`), loky and submitit can be passed
 to `run_sweep` directly.
@@ -21,7 +21,7 @@ class RayExecutor:
         self._ray, self._options = ray, options
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Start a task; `result()` of the returned object returns the result of the function."""
+        """Start a task, and return an object whose method `result()` waits for the result of the function."""
         remote = self._ray.remote(**self._options)(function) if self._options else self._ray.remote(function)
         return _LazyResult(self._ray.get, remote.remote(*args))
 
@@ -43,7 +43,10 @@ class JoblibExecutor:
         self._results: list[Any] | None = None
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Add a task; it starts when the first result is read."""
+        """Add a task, and return an object whose method `result()` returns its result.
+
+        The first call of `result()` of any task starts all tasks.
+        """
         self._tasks.append((function, args, {}))  # the return value of `joblib.delayed`
         return _LazyResult(self._result_of, len(self._tasks) - 1)
 

@@ -1,4 +1,4 @@
-"""Environments of this package as functional Gymnasium environments, for learners that are compiled by JAX."""
+"""Functional Gymnasium environments made from environments of this package, for learners that JAX compiles."""
 
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -36,7 +36,7 @@ class EpisodeState(NamedTuple):
 
     @property
     def at(self) -> "_Slices[EpisodeState]":
-        """Indexed updates of all arrays, like `jax.Array.at`, with which `FunctionalJaxVectorEnv` restarts episodes."""
+        """Property for indexed updates of all arrays, like `jax.Array.at`; Gymnasium's vector environments need it."""
         return _Slices(self)
 
 
@@ -55,7 +55,7 @@ class _Slices(Generic[T]):
 
 
 class BanditFuncEnv(FuncEnv):
-    """Bandit environment as pure functions of a state and a key; see `to_func_env`."""
+    """Bandit environment as pure functions of a state and a key; `to_func_env` constructs and describes it."""
 
     @own_settings()
     def __init__(self, environment: Any, horizon: int):
@@ -71,12 +71,12 @@ class BanditFuncEnv(FuncEnv):
         self.observation_space = spaces.Box(-bound, bound, shown.shape, np.dtype(shown.dtype))
 
     def get_default_params(self, **kwargs: Any) -> Any:
-        """Return the environment, whose fields are the parameters of `FuncEnv`."""
+        """Return the environment itself, which serves as the parameters of `FuncEnv`."""
         return self._environment
 
     @own_settings()
     def initial(self, rng: Any, params: Any = None) -> EpisodeState:
-        """Return the first state, with a random instance and the first observation."""
+        """Return the state before the first round, with a random instance and the first observation."""
         return self._start(rng, self._params(params))
 
     @own_settings()
@@ -100,14 +100,14 @@ class BanditFuncEnv(FuncEnv):
         return jnp.zeros_like(state.t, bool)
 
     def state_info(self, state: EpisodeState, params: Any = None) -> dict[str, jax.Array]:
-        """Return `truncated` `[]`, True from the horizon on, and `action_mask` `[K]` if some arms may not be played."""
+        """Return a dict of `truncated` `[]`, True from the horizon on, and `action_mask` `[K]` if arms have a mask."""
         mask = {} if state.obs.mask is None else {"action_mask": jnp.asarray(state.obs.mask, jnp.int8)}
         return {"truncated": state.t >= self._horizon, **mask}
 
     def transition_info(
         self, state: EpisodeState, action: Any, next_state: EpisodeState, params: Any = None
     ) -> dict[str, jax.Array]:
-        """Return the outcome of the round, such as `regret` `[]`, and `state_info` of the next state."""
+        """Return a dict of the outcome of the round, such as `regret` `[]`, and of `state_info` of the next state."""
         return {**next_state.outcome, **self.state_info(next_state)}
 
     def trial_key(self, trial: int, *, seed: int = 0) -> jax.Array:

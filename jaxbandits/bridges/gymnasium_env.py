@@ -1,4 +1,4 @@
-"""Environments of this package as `gymnasium.Env`, for learners that are written for Gymnasium."""
+"""Gymnasium environments made from environments of this package, for learners that are written for Gymnasium."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from jaxbandits.types import ContextObs
 
 
 class BanditEnv(gymnasium.Env):
-    """One trial of a bandit environment; see `to_gymnasium`."""
+    """Gymnasium environment that plays one trial per episode; `to_gymnasium` constructs and describes it."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
@@ -35,7 +35,7 @@ class BanditEnv(gymnasium.Env):
 
     @own_settings()
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start the trial with seed index `seed`; None: Gymnasium's random generator draws the seed index."""
+        """Start the trial with seed index `seed` (None: a random one), and return the first observation and `info`."""
         super().reset(seed=seed)
         trial = int(self.np_random.integers(2**31)) if seed is None else seed % 2**31
         view = self._rounds.start(trial)
@@ -44,7 +44,10 @@ class BanditEnv(gymnasium.Env):
 
     @own_settings()
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Play an arm; the returned `info` has the outcome of the round, such as `regret`."""
+        """Play an arm, and return (observation, reward, terminated, truncated, `info`).
+
+        `info` has the outcome of the round, such as `regret`.
+        """
         index = np.array([ranges.integer("action", action, f"[0, {self._rounds.n_arms - 1}]")])
         receipt, view = self._rounds.step(self._t, index)
         outcome = {metric.name: x[0] for metric, x in self._rounds.record().items() if metric.reduction == "sum"}

@@ -1,8 +1,8 @@
-"""Adapters for learners of other packages, for `play(each(lambda seed: ...), ...)`.
+"""Adapters that make learners of other packages playable by `play(each(lambda seed: ...), ...)`.
 
     play(each(lambda seed: RiverLearner(bandit.UCB(delta=1, seed=seed))), environment, horizon, seeds)
 
-Each class translates between the two methods that `each` calls and the methods of one package. Every trial needs a new
+Each class translates the calls `select` and `update` of `each` into the methods of one package. Every trial needs a new
 object of the other package; its constructor is therefore called inside `each`, with the seed of the trial.
 
 Arms are the integers 0, ..., K - 1. The context is that of a `ContextObs`. If arms have features instead of a context,
@@ -43,11 +43,11 @@ def _needs_context(obs: Any, package: str) -> np.ndarray:
 
 
 class SklearnLearner:
-    """Epsilon-greedy with scikit-learn models that have `partial_fit` and `predict`.
+    """Epsilon-greedy learner with scikit-learn models that have `partial_fit` and `predict`.
 
     If the environment has a context, there is one model per arm, and every arm is played once before predictions are
-    compared. If arms have features, there is one model of the features. If a model has `predict_proba`, the prediction
-    is the probability of the last class.
+    compared. If arms have features, there is a single model, whose inputs are the features of an arm. If a model has
+    `predict_proba`, its prediction is the probability of the last class.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class SklearnLearner:
         return int(arms[np.argmax([self._predict(arm, context[None])[0] for arm in arms])])
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Update the model of the arm with the reward."""
+        """Update the model of the arm, or the single model, with the reward."""
         features = features_of(obs)
         x = _needs_context(obs, "SklearnLearner") if features is None else features[index]
         model = self._models.setdefault(self._model_of(index, features), self._make_model())
@@ -95,7 +95,7 @@ class SklearnLearner:
 
 
 class RiverLearner:
-    """A policy of `river.bandit`; a contextual policy receives the context as a dict from index to value."""
+    """Adapter for a `river.bandit` policy; a contextual policy receives the context as a dict from index to value."""
 
     def __init__(self, policy: Any):
         self._policy = policy
@@ -116,7 +116,7 @@ class RiverLearner:
 
 
 class MABWiserLearner:
-    """A `mabwiser.mab.MAB` whose arms are the integers 0, ..., K - 1.
+    """Adapter for a `mabwiser.mab.MAB` whose arms are the integers 0, ..., K - 1.
 
     MABWiser cannot predict before `fit`. Therefore each arm is first played once, and the MAB is fitted to these
     rounds.
@@ -152,7 +152,7 @@ class MABWiserLearner:
 
 
 class BayesianBanditsLearner:
-    """An `Agent` or `ContextualAgent` of bayesianbandits whose tokens are the integers 0, ..., K - 1."""
+    """Adapter for an `Agent` or `ContextualAgent` of bayesianbandits with the action tokens 0, ..., K - 1."""
 
     def __init__(self, agent: Any):
         self._agent = agent
@@ -172,7 +172,7 @@ class BayesianBanditsLearner:
 
 
 class ContextualBanditsLearner:
-    """A policy of `contextualbandits.online` (D. Cortes), fitted row by row with `partial_fit`.
+    """Adapter for a policy of `contextualbandits.online` (D. Cortes), fitted row by row with `partial_fit`.
 
     If the policy has a `base_algorithm`, it must be created with `batch_train=True`.
     """
@@ -193,7 +193,7 @@ class ContextualBanditsLearner:
 
 
 class ObpLearner:
-    """A policy of the Open Bandit Pipeline (obp) with `select_action` and `update_params`, for one position."""
+    """Adapter for an Open Bandit Pipeline (obp) policy with `select_action` and `update_params`, for one position."""
 
     def __init__(self, policy: Any):
         self._policy = policy
@@ -212,10 +212,10 @@ class ObpLearner:
 
 
 class CobaLearner:
-    """A learner of coba.
+    """Adapter for a learner of coba.
 
-    Its actions are tuples with the features of the arms. If the environment has a context, the tuples are one-hot codes
-    of the arms, such as `(1, 0, 0)`. If it has neither features nor a context, actions are integers.
+    The actions passed to coba are tuples of the features of the arms. If the environment has a context instead, they
+    are one-hot codes of the arms, such as `(1, 0, 0)`; if it has neither, they are the indices of the arms.
     """
 
     def __init__(self, learner: Any):
@@ -250,7 +250,7 @@ class CobaLearner:
 
 
 class TorchLearner:
-    """Epsilon-greedy with a PyTorch module, which is trained by one optimiser step on the squared error per reward.
+    """Epsilon-greedy learner with a PyTorch module that takes one optimiser step on the squared error of each reward.
 
     The module maps a context `[p]` to values `[K]` of the arms, or the features of arms `[K, d]` to their values `[K]`.
     """

@@ -23,13 +23,13 @@ _NOT_IN_NAMES = str.maketrans({" ": "_", ":": "_", "|": "_", "\t": "_", "\n": "_
 
 
 def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) -> Log:
-    """Return the log of a `bandit_feedback` of obp.
+    """Convert a `bandit_feedback` of obp to a `Log`.
 
     Args:
       feedback: dictionary with `action` and `reward` `[n]` and `n_actions`, and optionally `pscore` `[n]`, `context`
         `[n, p]` and `position` `[n]`; other entries are not used.
-      position: position whose events are returned; required if there are several positions, because rewards depend on
-        the position.
+      position: position whose events are returned; required if `feedback` has several positions, because rewards depend
+        on the position.
 
     Raises:
       InputError: for missing entries, inconsistent shapes, or several positions if `position` is None.
@@ -58,7 +58,7 @@ def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) ->
 
 
 def log_to_obp(log: Log) -> dict[str, Any]:
-    """Return the `bandit_feedback` of obp with the events of a log.
+    """Convert a log to a `bandit_feedback` of obp.
 
     A log without a context receives the constant context 1, because obp needs a context. If the log has no
     propensities, `pscore` is None.
@@ -112,7 +112,7 @@ def read_vw(path: str | os.PathLike[str], *, n_actions: int | None = None) -> Lo
     """Read a log from a text file for Vowpal Wabbit's contextual bandits.
 
     Each feature becomes a column of the context, which is 0 for events without the feature. The column name includes
-    the namespace, as in `user^age`. A feature without a value counts as 1. The features of a line `shared` become
+    the namespace, as in `user^age`. A feature without a value counts as 1. The features of a `shared` line become
     columns of every action. Action k of the file is action k - 1 of the log.
 
     Args:
@@ -153,10 +153,10 @@ def log_of_events(
 
     Args:
       path: path of the file, for messages.
-      events: the events in their order.
+      events: the events in the order of the file.
       columns: dict from the name of a feature to its column.
       is_adf: True if each action has features, False if an event has features that all actions share.
-      n_actions: K, number of actions; None: the number that follows from the events.
+      n_actions: K, number of actions; None: the smallest number that fits the events.
 
     Raises:
       InputError: if there are no events, or if events have different numbers of actions.
@@ -186,7 +186,7 @@ def log_of_events(
 
 
 class Event(NamedTuple):
-    """Event that is read from a file."""
+    """Event of a log, as read from a file."""
 
     action: int
     reward: float
@@ -262,7 +262,7 @@ def _read_features(where: str, text: str, columns: dict[str, int]) -> dict[str, 
 
 
 def check_count(where: str, columns: Mapping[str, int]) -> None:
-    """Raise InputError if a file has too many features."""
+    """Raise `InputError` if a file has more than 10,000 features; the message begins with `where`."""
     if len(columns) > _MOST_FEATURES:
         raise InputError(f"{where}: more than {_MOST_FEATURES:,} features; text that is hashed cannot be a context")
 

@@ -31,7 +31,7 @@ def read_open_bandit(path: str | os.PathLike[str], *, position: int | None = Non
     """Read the log of one position of a campaign.
 
     Three items are shown together, in the positions 0, 1 and 2, and clicks depend on the position. The log of a bandit
-    therefore has the events of one position, in the order of time.
+    therefore has the events of one position only, in chronological order.
 
     Args:
       path: folder of a campaign, such as `obd/random/men`, or its csv file.
@@ -45,7 +45,8 @@ def read_open_bandit(path: str | os.PathLike[str], *, position: int | None = Non
       Rewards are the clicks.
 
     Raises:
-      InputError: if `position` is None, for missing files and columns, and for invalid cells, whose line is named.
+      InputError: if `position` is None, if a file or column is missing, or if a cell is invalid (the message names its
+        line).
     """
     file = TextFile(_find_csv(path), header=True)
     users = [name for name in file.names if name.startswith("user_feature_")]

@@ -20,14 +20,14 @@ _NOT_IN_NAMES = re.compile(r"[^\w\-./]")  # characters that MLflow or TensorBoar
 
 
 def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, level: float = 0.95) -> None:
-    """Log the curves and the specification of a result.
+    """Log the curves and the specification of a result to a run of an experiment tracker.
 
     The mean of a metric over seeds is logged as `label/metric` at every record point, and the ends of its t-interval as
-    `label/metric/low` and `label/metric/high`. A sweep point is part of the name, as in `oful_ridge-0.1/regret`, and so
-    is the index of a vector entry, as in `risk_group-2`. Failed trials are omitted.
+    `label/metric/low` and `label/metric/high`. The name includes the point of a sweep, as in `oful_ridge-0.1/regret`,
+    and the index of an entry of a vector metric, as in `risk_group-2`. Failed trials are omitted.
 
     Args:
-      result: result of `simulate`, `compare`, `sweep`, `play` or of `load` of a sweep.
+      result: the result of `simulate`, `compare`, `sweep`, `play` or `SweepResult.load`.
       run: a run of Weights & Biases (`wandb.init()`), the module `mlflow` within a run, or a TensorBoard
         `SummaryWriter`; or any object with the method `log_metrics`, `add_scalar` or `log` of one of these.
       metrics: names of the metrics to log; None: all metrics.

@@ -30,9 +30,10 @@ def tune(  # noqa: PLR0913
         tune(OFUL(dim=2), problem, 1000, 64, study=study,
              suggest=lambda trial: {"beta_scale": trial.suggest_float("beta_scale", 1e-3, 1.0, log=True)})
 
-    The study receives the mean of the metric at the horizon; the user attributes `standard_error` and `seeds` of its
-    trial are set. All points use the same seeds, so that differences between means are more accurate than the standard
-    errors suggest. Since the best point is selected on these seeds, evaluate it on other seeds (`first_seed=`).
+    The study receives the mean of the metric at the horizon. Each of its trials also receives the user attributes
+    `standard_error` (of this mean) and `seeds` (number of seeds). All points use the same seeds, so that differences
+    between means are more accurate than the standard errors suggest. Since the best point is selected on these seeds,
+    evaluate it on other seeds (`first_seed=`).
 
     Args:
       algorithm: algorithm whose fields are tuned.
@@ -51,7 +52,7 @@ def tune(  # noqa: PLR0913
       All points in the order in which the study proposed them, with mean and standard error.
 
     Raises:
-      InputError: if the study has no `ask` and `tell`, if the metric is a vector, and for the reasons of `simulate`.
+      InputError: if the study has no `ask` and `tell`, if the metric is a vector, and as for `simulate`.
     """
     label = type(algorithm).__name__
     if "checkpoint" in settings:

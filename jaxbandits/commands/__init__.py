@@ -1,1 +1,1 @@
-"""Commands of the command line by subject: each module has the parsers and the functions of its commands."""
+"""Commands of the command line; each module has the parsers and the functions of the commands on one subject."""

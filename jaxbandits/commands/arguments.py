@@ -1,4 +1,4 @@
-"""Arguments of several commands: types, `--plugin`, and the settings of a run."""
+"""Arguments that several commands share: types, `--plugin`, and the settings of a run."""
 
 import argparse
 import functools
@@ -9,7 +9,7 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 
 
 def whole(text: str) -> int:
-    """Parse a whole number."""
+    """Parse a whole number; raise `argparse.ArgumentTypeError` for other text."""
     try:
         return int(text)
     except ValueError:
@@ -17,7 +17,7 @@ def whole(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Parse a number."""
+    """Parse a number; raise `argparse.ArgumentTypeError` for other text."""
     try:
         return float(text)
     except ValueError:
@@ -25,14 +25,14 @@ def number(text: str) -> float:
 
 
 def path(text: str) -> Path:
-    """Return a path; None for empty text, such as an unset variable of the shell."""
+    """Parse a path; raise `argparse.ArgumentTypeError` for empty text, such as an unset variable of the shell."""
     if not text:
         raise argparse.ArgumentTypeError("must be a path, got ''")
     return Path(text)
 
 
 def shard(text: str) -> tuple[int, int]:
-    """Parse `I/N`, the I-th share of N."""
+    """Parse `I/N` (the I-th of N shares) to a tuple; raise `argparse.ArgumentTypeError` for other text."""
     first, slash, n = text.partition("/")
     if not slash or not first.isdigit() or not n.isdigit() or not 1 <= int(first) <= int(n):
         raise argparse.ArgumentTypeError(f"must be I/N with 1 <= I <= N, such as 2/8, got {text!r}")
@@ -40,7 +40,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def with_plugins() -> argparse.ArgumentParser:
-    """Return the parser of `--plugin`, a parent of commands that take it."""
+    """Return a parser of the argument `--plugin`, to be given as a parent to the parsers of commands."""
     own = argparse.ArgumentParser(add_help=False)
     own.add_argument(
         "--plugin",
@@ -54,9 +54,9 @@ def with_plugins() -> argparse.ArgumentParser:
 
 @functools.cache
 def settings() -> dict[str, str]:
-    """Return the help text of each setting of a run, from the documentation of `simulation.options.Options`.
+    """Return a dict from the settings of a run to their help texts, taken from the docstring of `Options`.
 
-    The source is parsed instead of imported, since importing JAX would make `--help` slow.
+    The source is parsed rather than imported, since importing JAX would make `--help` slow.
     """
     import ast
 

@@ -1,6 +1,6 @@
-"""References of docstrings as BibTeX.
+"""Conversion of the references in docstrings to BibTeX.
 
-A reference is written in one of three forms, and several may follow each other:
+A reference has one of three forms, and several references may follow each other:
 
     Given Family, Given Family. Title. Venue year, place in the paper.
     G. Family, G. Family, "Title", Venue year, place in the paper.
@@ -25,10 +25,10 @@ _SMALL = frozenset("a an and at by for from in of on the to with".split())  # no
 
 
 class Reference(NamedTuple):
-    """A paper, as described in a docstring.
+    """Reference to a paper, as read from a docstring.
 
     Attributes:
-      authors: names, given name first.
+      authors: full names, with the given name first.
       title: title of the paper.
       venue: conference, journal with volume, or publisher; "" for a preprint.
       year: year of publication, or of the preprint; "" if neither is known.
@@ -50,12 +50,15 @@ class Reference(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Key of the entry: family name of the first author, year, first long word of the title."""
+        """Key of the entry: family name of the first author, year, and first word of the title.
+
+        Articles, prepositions and conjunctions do not count as words.
+        """
         words = [word for word in re.findall(r"[A-Za-z]+", self.title) if word.lower() not in _SMALL]
         return (self.families[0] + self.year + words[0]).lower()
 
     def entry(self) -> str:
-        """Return the entry in BibTeX."""
+        """Return the BibTeX entry."""
         fields = {"author": " and ".join(self.authors), "title": f"{{{self.title}}}"}
         kind, container = self._container()
         fields |= container | {"year": self.year}
@@ -80,7 +83,7 @@ class Reference(NamedTuple):
 
 
 def references(text: str) -> list[Reference]:
-    """Return the references in the text of a docstring, in order."""
+    """Return the references in the text of a docstring, in the order of the text."""
     text = " ".join(text.split())
     found = list(_REFERENCE.finditer(text))
     ends = [*(following.start() for following in found), len(text)][1:]

@@ -1,4 +1,4 @@
-"""`cite`: references of algorithms, environments and experiments as BibTeX; resolution of short names."""
+"""Command `cite`, which prints references as BibTeX, and the resolution of short names."""
 
 import argparse
 import inspect
@@ -76,10 +76,10 @@ def _references(cls: type) -> str:
 
 
 def full_names(name: str, known: Mapping[str, object]) -> list[str]:
-    """Return the full names for a short one: `HvtUCB` and `hvt_ucb` mean `linear/hvt_ucb`.
+    """Return the full names that a short name means: `HvtUCB` and `hvt_ucb` mean `linear/hvt_ucb`.
 
     Args:
-      name: a full name, its last part, or the name of a class, in lower or upper case.
+      name: a full name, the last part of a full name, or the name of a class; upper and lower case are equivalent.
       known: mapping from full names to registry entries or experiments.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`data`: list and download published data sets."""
+"""Command `data`, which lists and downloads published data sets."""
 
 import argparse
 from pathlib import Path
@@ -52,7 +52,7 @@ def _fetch(arguments: argparse.Namespace) -> int:
 
 
 def data_set_of(experiment: "Experiment") -> str | None:
-    """Return the published data set of an experiment, which a stand-in replaces unless `--data` is given."""
+    """Return the name of the published data set of an experiment, or None if the experiment uses none."""
     from jaxbandits.environments.datasets import published
 
     names = {name.lower() for name in experiment.stand_ins.values()}
@@ -61,7 +61,7 @@ def data_set_of(experiment: "Experiment") -> str | None:
 
 
 def data_on_this_machine(experiment: "Experiment") -> tuple[Path | None, str]:
-    """Return the path for `--data` of the data set of an experiment (None if it is missing), and a message."""
+    """Return the path of an experiment's data set on this machine (None if it is missing), and a message on it."""
     from jaxbandits.environments.datasets import published
 
     name = data_set_of(experiment)

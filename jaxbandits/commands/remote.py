@@ -1,4 +1,4 @@
-"""`submit` to executors: a sweep runs in the processes of a cluster while the command waits for the result."""
+"""Command `submit` with the address of a cluster: run a sweep in its processes, and wait for the result."""
 
 import argparse
 import pickle
@@ -18,24 +18,24 @@ _OF_QUEUES = ("minutes", "memory_gb", "partition")  # options of clusters with a
 
 
 class PluginExecutor:
-    """Executor whose tasks load the user's files first, since their arguments may hold classes of these files."""
+    """Executor whose tasks first load the user's plug-ins, which may define the classes of the arguments."""
 
     def __init__(self, executor: TaskExecutor, files: Sequence[str]):
         """Wrap an executor.
 
         Args:
-          executor: the executor.
+          executor: the executor that runs the tasks.
           files: paths of plug-ins, which all processes can read.
         """
         self._executor, self._files = executor, tuple(files)
 
     def submit(self, function: Callable[..., Any], /, *args: Any) -> TaskFuture:
-        """Start a task."""
+        """Start a task, and return its future."""
         return self._executor.submit(run_with_plugins, self._files, pickle.dumps((function, args)))
 
 
 def run_with_plugins(files: Sequence[str], pickled: bytes) -> object:
-    """Load plug-ins, then call a pickled function with its arguments."""
+    """Load plug-ins, then call a pickled function with its pickled arguments, and return the result."""
     for file in files:
         plugins.load(file)
     function, args = pickle.loads(pickled)
@@ -43,10 +43,10 @@ def run_with_plugins(files: Sequence[str], pickled: bytes) -> object:
 
 
 def run_on_cluster(arguments: argparse.Namespace, sweep: Sweep, out: Path) -> None:
-    """Run a sweep on the cluster of `--cluster`.
+    """Run a sweep on the cluster whose address `--cluster` gives.
 
     Raises:
-      InputError: for options of other clusters, an address that cannot be used, and jobs that are lost.
+      InputError: if an option is for another kind of cluster, if the address cannot be used, or if a job fails.
     """
     kinds = {form.partition("://")[0] for form in FORMS}
     if arguments.cluster.partition("://")[0] not in kinds:

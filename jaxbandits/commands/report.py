@@ -1,4 +1,4 @@
-"""`report`: the ledger of finished runs, as an HTML file, as pages, or as a table of numbers."""
+"""Command `report`, which writes the ledger of finished runs as an HTML file, as pages, or as a table of numbers."""
 
 import argparse
 import shutil
@@ -47,13 +47,13 @@ def write(
 
     Args:
       runs: a directory written by `reproduce`, or a file written by `--ledger`.
-      out: the HTML file; None: none.
-      ledger: the table of numbers; None: none.
-      pages: directory of the Markdown pages; None: none.
-      rejudge: whether the claims are evaluated again from the stored results.
+      out: the HTML file to write; None: no HTML file.
+      ledger: the CSV file of numbers to write; None: no such file.
+      pages: directory for the Markdown pages; None: no pages.
+      rejudge: evaluate the claims again from the stored results.
 
     Raises:
-      InputError: if there is no run, or if a path cannot be written.
+      InputError: if there is no run, if nothing is to be written, or if a path cannot be written.
     """
     from jaxbandits.base.errors import InputError
     from jaxbandits.reproduction import EXPERIMENTS
@@ -80,7 +80,7 @@ def write(
 
 
 def write_all(directory: Path) -> None:
-    """Write the pages of the runs below a directory into it, and the HTML file if its renderer is installed."""
+    """Write into a directory the pages of the runs in it, and the HTML file if its renderer is installed."""
     import importlib.util
 
     renders = importlib.util.find_spec("markdown_it") is not None

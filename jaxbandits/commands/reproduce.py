@@ -1,4 +1,4 @@
-"""`reproduce`: run an experiment of a paper, or the runs of a budget."""
+"""Command `reproduce`, which runs an experiment of a paper, or the experiments of a budget."""
 
 import argparse
 import contextlib

@@ -1,4 +1,4 @@
-"""Commands of sweeps: `sweep`, `submit`, `status`, and `merge` and `export`, which also accept result files."""
+"""Commands for sweeps: `sweep`, `submit`, `status`, and also `merge` and `export`, which accept result files too."""
 
 import argparse
 import sys

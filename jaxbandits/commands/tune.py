@@ -1,4 +1,4 @@
-"""`tune`: the tables of tuned multipliers."""
+"""Command `tune`, which computes the tables of tuned multipliers."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Off-policy evaluation: estimation of the mean reward of a policy or learner from the log of another policy."""
+"""Off-policy evaluation: estimate the mean reward of a policy or learner from the log of another policy."""
 
 import dataclasses
 import warnings
@@ -57,12 +57,13 @@ def evaluate(  # noqa: PLR0913
     The intervals of clipped IPS and switch-DR do not include the bias of these estimates.
 
     A learner is replayed on the log in the order of the events (`LoggedReplay`), and the estimate is the mean reward of
-    the rounds that counted. Its Student interval is for the mean reward along the path that the learner took on this
-    log. The learner's expected reward over random logs may lie far outside this interval, because it takes a different
-    path on each log.
+    the rounds that counted. The Student interval of this estimate is for the mean reward along the path that the
+    learner took on this log. The learner's expected reward over random logs may lie far outside this interval, because
+    it takes a different path on each log.
 
-    A warning is issued if the effective sample size is below 50, if rewards hardly vary, if the mean of the importance
-    weights is far from 1, or if the policy plays actions that are not in the log.
+    A warning is issued if the effective sample size is below 50, if fewer than 20 events of positive weight have a
+    reward other than the most common reward, if an interval has no width, if the mean of the importance weights is far
+    from 1, or if the policy plays actions that are not in the log.
 
     Args:
       log: a `Log` with propensities; or `[n]` actions, followed by their rewards `[n]`, propensities `[n]` and the
@@ -91,8 +92,8 @@ def evaluate(  # noqa: PLR0913
       A table with a row for each method; its method `plot()` draws the intervals.
 
     Raises:
-      InputError: if shapes do not match, a number is not finite, probabilities are invalid, or if the policy is an
-        array but the order of the log's actions is not known.
+      InputError: if shapes do not match, if a number is not finite, if probabilities are invalid, or if the policy is
+        an array but the order of the actions of the log is not known.
     """
     level = intervals.checked_level(level)
     if isinstance(log, Log):

@@ -10,7 +10,7 @@
 p_i is the probability with which the logging policy played the action of event i, and q is a model of the rewards. IPS
 and DR are unbiased if the propensities are correct, and positive for every action that pi plays; the more accurate q
 is, the smaller is the variance of DR. Clipped IPS reduces weights above M to M, and switch-DR uses only the model for
-events with such weights. This reduces the variance but adds a bias, which the intervals do not include.
+events whose weights are above M. Both reduce the variance but add a bias, which the intervals do not include.
 """
 
 import warnings
@@ -58,13 +58,13 @@ class PolicyValue(NamedTuple):
 
     @property
     def effective_events(self) -> float:
-        """Return `ess`, under its deprecated name."""
+        """Deprecated name of `ess`."""
         warnings.warn("effective_events is renamed: use ess", DeprecationWarning, stacklevel=2)
         return self.ess
 
 
 class PolicyValues(ResultTable[PolicyValue]):
-    """Estimates of a policy by several methods, which print as a table."""
+    """Table of estimates of the mean reward of a policy, one row per method."""
 
     def __init__(self, rows: list[PolicyValue], level: float, interval: str, actions: str = ""):
         """Create a table of estimates.
@@ -80,11 +80,11 @@ class PolicyValues(ResultTable[PolicyValue]):
         super().__init__(rows, header, _cells)
 
     def __repr__(self) -> str:
-        """Return the table as text, followed by the actions in their order."""
+        """Return the table as text, followed by the names of the actions."""
         return super().__repr__() + (f"\n{self.actions}" if self.actions else "")
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw every estimate with its interval.
+        """Draw every estimate with its interval, and return the axes.
 
         Args:
           ax: axes to draw on; a new figure by default.
@@ -103,7 +103,7 @@ class PolicyValues(ResultTable[PolicyValue]):
 
 
 class Bounds(NamedTuple):
-    """Bounds for empirical Bernstein intervals."""
+    """Bounds on weights and rewards, for empirical Bernstein intervals."""
 
     weight: float  # upper bound on the weights in any context; inf: unknown
     low: float  # lower bound on rewards
@@ -120,7 +120,7 @@ def estimate_values(
     largest: float,
     bounds: Bounds,
 ) -> PolicyValues:
-    """Estimate the mean reward of a policy.
+    """Estimate the mean reward of a policy by every method, and return the table of estimates.
 
     Args:
       log: log of n events, with propensities.
@@ -168,7 +168,7 @@ def estimate_values(
 
 
 def describe_actions(log: Log) -> str:
-    """Return the actions in their order, as tables print them; "" if their names are the numbers 0, ..., K - 1."""
+    """Return a text that lists the action names by index; "" if the names are the numbers 0, ..., K - 1."""
     return describe_names("actions", log.actions) if names_of_arms(log.actions) else ""
 
 

@@ -10,9 +10,9 @@ from jaxbandits.types import Decision, Feedback, Obs, State
 
 
 class Streams(NamedTuple):
-    """Base keys of a trial, one for each consumer of randomness.
+    """Base keys of a trial, one for each method that draws random numbers.
 
-    Round t draws from `fold_in(stream, t)`, which XLA removes if nothing is drawn.
+    Round t uses the key `fold_in(stream, t)`, which XLA does not compute if the method draws nothing.
     """
 
     observe: jax.Array
@@ -22,7 +22,7 @@ class Streams(NamedTuple):
 
 
 class Interaction(NamedTuple):
-    """The part of a round that the learner may see: the arguments of its update."""
+    """Part of a round that the learner may see: the last arguments of `Algorithm.update`."""
 
     obs: Obs
     decision: Decision

@@ -1,11 +1,11 @@
 """Checkpoints: one directory per run, one file per batch, every file replaced atomically.
 
-    spec.json          everything that determines the numbers of the run; it must be the same on resume
-    batch-0-00012.npz  job 0, batch 12: its values at the record points and, until it is finished, its trials
+    spec.json          everything that determines the numbers of the run; a resumed run must have an equal one
+    batch-0-00012.npz  job 0, batch 12: values at the record points and, until it is finished, states of its trials
 
 A file is written under a temporary name, synced, then renamed, so that the previous file survives if the process is
-killed. Every file of a batch names its run, by the digest of `spec.json`, and its batch. The directory is locked by the
-process that writes it. Nothing is pickled.
+killed. The file of a batch contains the digest of `spec.json` and the index of the batch. The directory is locked by
+the process that writes it. Nothing is pickled.
 """
 
 import contextlib
@@ -51,15 +51,15 @@ def discard(directory: Path) -> None:
 
 
 class Store:
-    """Checkpoint directory of one run; a context manager that holds its lock."""
+    """Checkpoint directory of one run, as a context manager that holds the lock of the directory."""
 
     def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: JsonObject):
-        """Choose a directory.
+        """Choose the directory of the checkpoint.
 
         Args:
           directory: path of the directory, which need not exist.
           plan: the plan to run.
-          spec: everything that determines the numbers of the plan; a resume needs an equal specification.
+          spec: everything that determines the numbers of the plan; a run is resumed only with an equal specification.
         """
         self.directory = Path(directory)
         self.plan = plan
@@ -101,7 +101,7 @@ class Store:
 
     @property
     def resumes(self) -> bool:
-        """True if an earlier call saved a batch."""
+        """True if the directory holds batches that an earlier run saved."""
         return any(self.directory.glob("batch-*.npz"))
 
     def _path(self, batch: Batch) -> Path:
@@ -111,7 +111,7 @@ class Store:
         return np.asarray(f"{self._run} {batch.job} {batch.index}")
 
     def save(self, batch: Batch, checkpoint: BatchCheckpoint) -> None:
-        """Replace the file of a batch."""
+        """Write the checkpoint of a batch, and replace an earlier one."""
         arrays = {f"{_VALUES}{metric}": values for metric, values in checkpoint.block_values.items()}
         if checkpoint.carry is not None:
             arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(checkpoint.carry))}
@@ -126,8 +126,8 @@ class Store:
           carry_shape: shapes of the arrays in the carry of the batch.
 
         Raises:
-          InputError: if the file is damaged or belongs to another run; the message names it (delete it to compute the
-          batch again).
+          InputError: if the file is damaged or belongs to another run; the message names the file, which may be deleted
+            to compute the batch again.
         """
         path = self._path(batch)
         if not path.exists():

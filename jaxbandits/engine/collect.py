@@ -1,4 +1,4 @@
-"""Convert the block values of a job to `Trials`: sum in float64, add metrics in hindsight and derived metrics."""
+"""Convert the block values of a job to `Trials`: sum them in float64, and add hindsight and derived metrics."""
 
 import dataclasses
 import hashlib
@@ -28,14 +28,17 @@ Hindsight = dict[tuple[Any, ...], dict[str, np.ndarray]]  # metrics by instance,
 def collect_trials(
     job: Job, block_values: dict[Metric, np.ndarray], timing: Timing, hindsight: Hindsight, spec: JsonObject
 ) -> Trials:
-    """Make the `Trials` of a job.
+    """Return the `Trials` of a job.
 
     Args:
       job: the job that was run.
       block_values: array `[trials, M, ...]` of each metric.
       timing: cost of the job.
-      hindsight: metrics in hindsight by instance, shared by all jobs; those of new instances are added to it.
+      hindsight: metrics of `in_hindsight` by instance, shared by all jobs of a run; those of new instances are added.
       spec: specification of the job.
+
+    Raises:
+      InputError: if a method of the environment returns invalid metrics.
     """
     shape = (len(job.points), job.n_seeds)
     block_values = dict(block_values)
@@ -73,7 +76,7 @@ def collect_trials(
 
 
 def metric_names(job: Job, block_values: dict[Metric, Any]) -> list[str] | None:
-    """Return the names of the metrics that the `Trials` of a job will have; None if a run is needed to know them.
+    """Return the names of the metrics that the `Trials` of a job will have; None if only a run can determine them.
 
     Args:
       job: the job to run.
@@ -96,11 +99,11 @@ def join_points(parts: Sequence[tuple[Sequence[int], Trials]], label: str) -> Tr
     """Join the trials of several programs (a grid over static fields).
 
     Args:
-      parts: positions of the points in the whole grid, and their trials.
+      parts: for each program, the positions of its points in the whole grid, and their trials.
       label: label for error messages.
 
     Raises:
-      InputError: if their metrics or shapes differ.
+      InputError: if metrics or their shapes differ between programs.
     """
     if len(parts) == 1:
         return parts[0][1]

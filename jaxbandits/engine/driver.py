@@ -1,9 +1,9 @@
-"""The driver: worker threads that play the batches of a plan, with progress, checkpoints and interrupts.
+"""Driver of a run: worker threads play the batches of a plan, with progress, checkpoints and interrupts.
 
-There is one worker per core on a CPU (XLA releases the GIL while it computes) or per accelerator. A worker takes a
-batch from a queue and plays it from its start or its checkpoint to the horizon, in calls of about `seconds_per_call`;
-the number of rounds of a call follows from the measured rate. Progress is shown and interrupts are handled between
-calls.
+By default there is one worker per core on a CPU (XLA releases the GIL while it computes), or one per accelerator. A
+worker takes a batch from a queue and plays it from its start or its checkpoint to the horizon, in calls of about
+`seconds_per_call`; the number of rounds of a call follows from the measured rate. Progress is shown and interrupts are
+handled between calls.
 """
 
 import collections
@@ -44,7 +44,7 @@ _REFRESH_SECONDS = 0.5  # interval between updates of the progress bar during co
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-    """Cost of one job in wall time. `run_s` is summed over workers, so rounds / run_s is a rate per worker."""
+    """Cost of one job in seconds. `run_s` is summed over workers, so that rounds / run_s is a rate per worker."""
 
     compile_s: float
     run_s: float
@@ -80,17 +80,20 @@ def run(
     store: Store | None = None,
     display: Display = Display(),  # noqa: B008 (immutable)
 ) -> Output:
-    """Compute every batch of a plan.
+    """Compute every batch of a plan, and return the raw results.
 
     Args:
       plan: the plan to run.
       devices: JAX devices; None: all devices of the default backend.
-      traces: existing traces of this run.
+      traces: traces that this run has already made; None: no traces.
       workers: number of threads; None: one per available core on a CPU, one per device otherwise.
-      seconds_per_call: duration of a call of compiled code.
+      seconds_per_call: intended duration of a call of compiled code.
       save_every: seconds between checkpoints of an unfinished batch.
       store: checkpoint directory, already locked; None: no checkpoints.
       display: settings of the progress output on standard error.
+
+    Raises:
+      InputError: if a program cannot be compiled, or if the memory does not suffice.
     """
     check_plan(plan)
     devices = list(devices) if devices is not None else jax.local_devices()
@@ -116,7 +119,7 @@ def record_capacity(job: Job, block_values: dict[Metric, Any]) -> int:
     """Return the number of record points that one call can report.
 
     Args:
-      job: the job; the capacity suffices for all of its record points, unless it is limited by `_MAX_RECORD_BYTES`.
+      job: the job; the capacity suffices for all of its record points, up to 1,024, unless their values exceed 64 MiB.
       block_values: shapes of the values that a trial reports at a record point.
     """
     bytes_of_point = job.width * sum(x.size * x.dtype.itemsize for x in block_values.values())
@@ -353,7 +356,7 @@ class _Run:
 
 @own_settings()
 def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None = None) -> TracedTrial:
-    """Trace one trial of a job.
+    """Trace one trial of a job, and return the traced functions.
 
     Args:
       job: the job to run.
@@ -369,7 +372,7 @@ def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None 
 
 @own_settings()
 def prepare_job(job: Job, device: Device, traces: TraceCache | None = None) -> PreparedProgram:
-    """Lower and identify the program of a job; arguments as for `trace_job`.
+    """Lower and identify the program of a job, and return it; the arguments are those of `trace_job`.
 
     Raises:
       InputError: if algorithm and environment do not fit together, or if they cannot be compiled.
@@ -382,7 +385,7 @@ def prepare_job(job: Job, device: Device, traces: TraceCache | None = None) -> P
 
 
 def compile_job(job: Job, device: Device, traces: TraceCache | None = None) -> Program:
-    """Compile the program of a job; arguments and errors as for `prepare_job`."""
+    """Compile the program of a job, and return it; arguments and errors are those of `prepare_job`."""
     prepared = prepare_job(job, device, traces)
     with _named_errors(job):
         return prepared.compile()
@@ -411,7 +414,7 @@ def play_call(
     rounds: int,
     block_values: dict[Metric, np.ndarray],
 ) -> tuple[Any, int]:
-    """Play rounds of a batch in one call of its program.
+    """Play rounds of a batch in one call of the program of its job.
 
     The call ends at the horizon at the latest, and passes no more record points than the program can report.
 
@@ -423,8 +426,8 @@ def play_call(
       carry: the trials after `t` rounds.
       t: number of rounds already played.
       rounds: largest number of further rounds (on accelerators rounded up to the end of a block).
-      block_values: `[M, ..., W]` per metric, made by the first call; receives the values of the record points that are
-        passed.
+      block_values: dict of an array `[M, ..., W]` per metric, empty before the first call; receives the values of the
+        record points that are passed.
 
     Returns:
       The trials after the call, and the number of rounds that they have played.
@@ -443,7 +446,7 @@ def play_call(
 
 @own_settings()
 def carry_after(job: Job, base_seed: int, rounds: int, device: Device) -> Any:
-    """Return the carry of the first trial of a job after some rounds of its compiled program, of width 1.
+    """Return the carry of the first trial of a job after some rounds of the compiled program with width 1.
 
     Args:
       job: job of width 1 with a horizon of at least `rounds`.

@@ -1,4 +1,4 @@
-"""Grids of hyperparameter points: products of fields, fields that vary together, one grid per algorithm.
+"""Grids of hyperparameter points: products of fields, fields that vary together, and a grid for each algorithm.
 
     sweep(ours, environment, 10_000, 100, grid={"beta_scale": [0.1, 1.0], "environment.noise.df": [2.1, 3.0]})
     compare({"ours": Grid(ours, {"beta_scale": [0.1, 1.0]}), "baseline": baseline}, environment, 10_000, 100)
@@ -8,8 +8,9 @@ A name is a field of the algorithm, with dots for nested fields; the prefix `env
 environment. Points that differ in traced fields share one compiled program; every value of a static field (a size, a
 flag) has a separate program.
 
-Values of a field that holds an array are arrays. In points of results each array has a name, by default its position
-among the different arrays of the grid. A mapping gives other names, such as the numbers for the x-axis of a figure:
+If a field holds an array, its values in a grid are arrays. In the points of results each array has a name, by default
+its position among the different arrays of the field. A mapping gives other names, such as numbers for the x-axis of a
+figure:
 
     {"environment.means": [[0.6, 0.5], [0.6, 0.4]]}                  points {"environment.means": 0}, ... 1
     {"environment.means": {0.1: [0.6, 0.5], 0.2: [0.6, 0.4]}}        points {"environment.means": 0.1}, ... 0.2
@@ -38,7 +39,7 @@ Arrays: TypeAlias = dict[str, dict[Name, np.ndarray]]  # arrays by field and nam
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class ArrayValue:
-    """Array in a point of a grid. Arrays with equal numbers and names are equal.
+    """Array in a point of a grid. Two `ArrayValue`s are equal if their numbers, shapes and names are equal.
 
     Attributes:
       array: float64 array with at least one axis.
@@ -64,13 +65,13 @@ class ArrayValue:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """An algorithm and the points at which `compare` runs it.
+    """Algorithm together with the points at which `compare` runs it.
 
     Attributes:
       algorithm: the algorithm; fields that `points` does not name keep their values.
-      points: mapping from fields to values (their product), or a list of points, such as those of `product` and
-        `zip_fields`. Values are numbers, names (of a static field), or arrays, given as `[H, ...]`, as a list of
-        arrays, or as a mapping from names to arrays.
+      points: mapping from fields to lists of values, of which all combinations are run; or a list of points, as
+        `product` and `zip_fields` return it. Values are numbers, names (of a static field), or arrays; H arrays are
+        given as one array `[H, ...]`, as a list, or as a mapping from names to arrays.
     """
 
     algorithm: Algorithm
@@ -84,7 +85,7 @@ def product(*factors: Points) -> list[Point]:
       *factors: mappings from fields to values, or lists of points.
 
     Raises:
-      InputError: for a field that is named twice, or for values other than numbers, names and arrays.
+      InputError: if two grids name the same field, or if a value is not a number, a name or an array.
 
     Example:
       >>> product({"rate": [0.1, 1.0]}, zip_fields({"dim": [2], "environment.dim": [2]}))
@@ -100,13 +101,13 @@ def product(*factors: Points) -> list[Point]:
 
 
 def zip_fields(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
-    """Return the points of fields that vary together: first values, second values, and so on.
+    """Return the points of fields that vary together: the i-th point has the i-th value of every field.
 
     Args:
-      fields: mapping from fields to equally many values.
+      fields: mapping from fields to lists of values, all of the same length.
 
     Raises:
-      InputError: for different numbers of values, or for values other than numbers, names and arrays.
+      InputError: if the numbers of values differ, or if a value is not a number, a name or an array.
 
     Example:
       >>> zip_fields({"dim": [2, 5], "environment.dim": [2, 5]})
@@ -125,7 +126,7 @@ def list_points(points: Points) -> list[Point]:
     """Return a grid as a list of points whose values are numbers, names, or named arrays (`ArrayValue`).
 
     Raises:
-      InputError: for an invalid grid, points with different fields, or different arrays with one name.
+      InputError: if the grid is invalid, if points have different fields, or if different arrays have the same name.
     """
     found = _points(points)
     for field in found[0]:
@@ -148,7 +149,7 @@ def list_points(points: Points) -> list[Point]:
 
 
 def split_arrays(points: Sequence[Point]) -> tuple[list[Point], Arrays]:
-    """Return the points of `list_points` with names in place of arrays, and the arrays by field and name."""
+    """Return points of `list_points` with names in place of the arrays, and the arrays by field and name."""
     arrays: Arrays = {}
     for point in points:
         for field, value in point.items():

@@ -1,4 +1,4 @@
-"""Rounds of an environment for learners that run in Python: one call of a compiled program per round, for all trials.
+"""Rounds of an environment for learners that run in Python; one call of a compiled program plays a round of all trials.
 
     view            = rounds.start()                          observation of round 0, [W, ...]
     played, view    = rounds.step(t, index, probability)      rewards [W] of round t, observation of round t + 1
@@ -58,7 +58,7 @@ T = TypeVar("T", "TracedStart", "TracedRound")
 
 
 class View(NamedTuple):
-    """Observation that the learner receives in a round, and the learner's time; leaves `[W, ...]`."""
+    """Observation that the learner receives in a round, and the learner's time `t`; leaves `[W, ...]`."""
 
     obs: Obs
     time: Any = None  # [W] int32, the learner's `t` in environments that are `CountsRounds`; None: the t of the loop
@@ -73,7 +73,7 @@ class HostCarry(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """The part of a round that the learner receives after its decision, leaves `[W]`."""
+    """Part of a round that the learner receives after its decision; leaves `[W]`."""
 
     reward: Any
     is_counted: Any = None  # only in environments that are `CountsRounds`
@@ -81,7 +81,7 @@ class Receipt(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class TracedStart:
-    """The functions of an environment in one trial up to the first decision, each traced once."""
+    """Traced functions of an environment in one trial up to the first decision."""
 
     init: TracedFunction  # (key, environment) -> state
     observe: TracedFunction  # (t, environment, streams, state) -> (obs, View)
@@ -94,7 +94,7 @@ class TracedStart:
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class TracedRound:
-    """The functions of an environment in one trial after a decision, each traced once."""
+    """Traced functions of an environment in one trial after a decision."""
 
     step: TracedFunction  # (t, environment, streams, state, obs, index[, probability]) -> (state, metrics, Receipt)
     snapshot: TracedFunction  # (environment, state[, recommended]) -> metrics at a record point
@@ -116,10 +116,10 @@ class _RecommendedArm:
 
 
 def trace_start(environment: Environment) -> TracedStart:
-    """Trace the start of a trial and its observations.
+    """Trace the initialisation of a trial and its observations, and return the traced functions.
 
     Raises:
-      InputError: for an environment whose observations contain no arms.
+      InputError: if the observations of the environment contain no arms.
     """
 
     def observe(t: jax.Array, environment: Environment, streams: Streams, state: State) -> tuple[Any, View]:
@@ -146,7 +146,7 @@ def trace_round(
     has_probability: bool,
     recommends: bool = False,
 ) -> TracedRound:
-    """Trace a round after the decision, and the snapshot of a record point.
+    """Trace a round after its decision, and the snapshot at a record point, and return the traced functions.
 
     Args:
       meters: extra meters.
@@ -156,7 +156,7 @@ def trace_round(
       recommends: True if the learner recommends an arm at record points.
 
     Raises:
-      InputError: for an environment without rewards, and for metrics with wrong names or values.
+      InputError: if the feedback contains no reward, or if metrics have invalid names or values.
     """
 
     def step(
@@ -280,7 +280,7 @@ def host_job(
     first_seed: int = 0,
     meters: tuple[Meter, ...] = (),
 ) -> Job:
-    """Return the job of a learner in Python, with all trials in one batch; arguments as for `Job`."""
+    """Return the job of a learner in Python, with all trials in one batch; the arguments are those of `Job`."""
     return Job(
         label=label,
         algorithm=None,
@@ -300,14 +300,14 @@ class HostRounds:
 
     Attributes:
       n_arms: K, number of arms.
-      dim: d, length of the context or of the features of an arm; 0 without either.
+      dim: d, length of the context or of the features of an arm; 0 if there is neither.
       compile_s: seconds of tracing and compilation.
-      digests: digests of the programs, by name.
-      recommends: True if `record` receives the arms that the learner recommends; set before the first round.
+      digests: dict from the names of the compiled programs to their digests.
+      recommends: True if `record` receives the arms that the learner recommends; to be set before the first round.
     """
 
     def __init__(self, job: Job, base_seed: int, device: Device):
-        """Compile the start of the trials.
+        """Compile the programs that start the trials.
 
         Args:
           job: job to run, with algorithm None, one point, and a width that is a multiple of 16 and at least the number
@@ -316,7 +316,7 @@ class HostRounds:
           device: device that runs the environment.
 
         Raises:
-          InputError: for an environment without arms, and for too many trials for the available memory.
+          InputError: if observations contain no arms, or if the trials need more memory than is available.
         """
         begin = time.perf_counter()
         self._job, self._device, self.recommends = job, device, False
@@ -376,14 +376,15 @@ class HostRounds:
         Args:
           t: number of rounds finished before this one.
           index: `[W]` arms.
-          probability: `[W]` probabilities of the drawn arms, in every round or in none; None: the learner returns none.
+          probability: `[W]` probabilities with which the arms were drawn; None if the learner returns none. They must
+            be given in every round or in none.
 
         Returns:
-          The feedback for the learner, and the observation of round t + 1.
+          The rewards and further feedback for the learner, and the observation of round t + 1.
 
         Raises:
-          InputError: in the first round, if the environment has no rewards or metrics have wrong names or values; in
-            any later round, if the learner returns probabilities in some rounds only.
+          InputError: in the first round, if the feedback contains no reward or metrics have invalid names or values; in
+            a later round, if probabilities are given in some rounds only.
         """
         has_probability = probability is not None
         if self._play is None:
@@ -406,7 +407,7 @@ class HostRounds:
         return self._to_host(played), view
 
     def record(self, recommended: np.ndarray | None = None) -> dict[Metric, np.ndarray]:
-        """Return the values `[W, ...]` of the block of rounds that ends now.
+        """Return the metrics `[W, ...]` of the rounds that were played since the last record point.
 
         Args:
           recommended: `[W]` arms of a learner that recommends; None for other learners.

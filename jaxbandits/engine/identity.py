@@ -1,7 +1,7 @@
-"""The identity of a run as JSON, for the specification in its results and for the check of a resume.
+"""Identity of a run as JSON, for the specification in its results and for the check before it is resumed.
 
-Runs that cannot be identified are neither resumed nor merged: a run whose numbers depend on host code (callbacks to
-Python, `derive` and `in_hindsight` of a user's environment) is refused, unless the user vouches for that code with an
+A run whose numbers depend on host code (callbacks to Python, `derive` and `in_hindsight` of a user's environment)
+cannot be identified, and is neither resumed nor merged, unless the user names the version of that code by an
 `identity`.
 """
 
@@ -29,14 +29,16 @@ _INLINE = 64  # longer lists of record points or hyperparameter points are writt
 def job_spec(
     label: LabelJobs, base_seed: int, devices: Sequence[Device], traces: TraceCache, identity: str | None
 ) -> dict[str, Any]:
-    """Return the specification of a label without points and seeds; results with equal specifications can be merged.
+    """Return the specification of a label, without points and seeds.
+
+    Results with equal specifications can be merged.
 
     Args:
       label: the label and its jobs.
       base_seed: seed of the run.
       devices: the devices that compute.
       traces: traces of this run.
-      identity: name that identifies the host code of the run.
+      identity: name that identifies the host code of the run; None: no name.
     """
     described = {**describe(label.whole), "base_seed": base_seed}
     spec = {**described, "digest": digest(guard(described, label.whole.width, devices))}
@@ -47,13 +49,15 @@ def job_spec(
 
 
 def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identity: str | None) -> JsonObject:
-    """Return everything that determines what the programs of a run compute; a resume compares it field by field.
+    """Return a dict of everything that determines what the programs of a run compute.
+
+    The dict is compared with the saved one when a run is resumed.
 
     Args:
       plan: the plan to run.
       devices: the devices that compute.
       traces: traces of this run.
-      identity: name that identifies the host code of the run.
+      identity: name that identifies the host code of the run; None: no name.
     """
     jobs: dict[str, Any] = {}
     for job in plan.jobs:
@@ -71,12 +75,12 @@ def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identit
 
 
 def program_host_code(job: Job, device: Device, traces: TraceCache) -> list[str]:
-    """Describe the host code that a program uses and that no digest covers."""
+    """Return descriptions of the host code that the program of a job uses and that no digest covers."""
     return [f"{job.label} uses {text}" for text in prepare_job(job, device, traces).host_code]
 
 
 def result_host_code(job: Job) -> list[str]:
-    """Describe the user's host code that computes metrics of whole runs."""
+    """Return descriptions of the user's host code that computes metrics from whole runs (`derive`, `in_hindsight`)."""
     environment = job.environment
     methods = [("derive", Derives), ("in_hindsight", InHindsight)]
     found = [name for name, protocol in methods if isinstance(environment, protocol)]
@@ -84,14 +88,18 @@ def result_host_code(job: Job) -> list[str]:
 
 
 def host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
-    """Return the entry of a specification for host code: `identity` if given; no entry without host code."""
+    """Return a dict with the entry of a specification for host code.
+
+    The entry is the `identity` if it is given, or else the descriptions of the host code; without host code the dict is
+    empty.
+    """
     if identity is not None:
         return {"identity": identity}
     return {"host code": sorted(set(host_code))} if host_code else {}
 
 
 def guard(spec: Any, width: int, devices: Any) -> JsonObject:
-    """Return a specification with everything else that determines the numbers of a run; a resume needs equal values.
+    """Return a dict of the digest of a specification and everything else that determines the numbers of a run.
 
     Args:
       spec: the specification of the run.

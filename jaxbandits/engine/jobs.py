@@ -1,4 +1,4 @@
-"""Jobs of a run: check the arguments of `compare` label by label."""
+"""Check the arguments of `compare` label by label, and make the jobs of a run."""
 
 import dataclasses
 import functools
@@ -27,7 +27,7 @@ Algorithms: TypeAlias = Mapping[str, Algorithm | Grid] | Sequence[Algorithm | Gr
 
 
 class LabelJobs(NamedTuple):
-    """The jobs of one label."""
+    """Jobs of one label."""
 
     label: str
     whole: Job  # job with all points; it is run undivided if no static field is swept
@@ -107,7 +107,8 @@ def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
     """Map labels to algorithms or `Grid`s; the elements of a list are labelled by class names.
 
     Raises:
-      InputError: for another argument, two algorithms of one class in a list, or labels that are not text.
+      InputError: if the argument is neither a mapping nor a list, if a list has two algorithms of one class, or if a
+        label is not text.
     """
     if isinstance(algorithms, Mapping):
         labelled = dict(algorithms)
@@ -130,7 +131,7 @@ def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
 
 
 def per_label(name: str, value: PerLabel[T], labels: Collection[str]) -> dict[str, T]:
-    """Map labels to values, given one value or a mapping with exactly these labels.
+    """Return a dict from labels to values, given one value for all labels, or a mapping with exactly these labels.
 
     Raises:
       InputError: if a label is missing or unknown; the message names it.
@@ -172,10 +173,10 @@ def _check_role(role: str, owner: str, obj: Any) -> None:
 
 
 def check_environment(label: str, environment: Any, horizon: int) -> None:
-    """Check an environment that a learner in Python plays, as `make_jobs` checks environments of compiled learners.
+    """Check an environment for a learner in Python, as `make_jobs` checks environments for compiled learners.
 
     Raises:
-      InputError: for an object that is no environment, values out of range, or a horizon beyond the environment's data.
+      InputError: if the object is not an environment, a value is out of range, or the horizon exceeds the data.
     """
     _check_role("environment", f" of {label!r}", environment)
     validate(environment)
@@ -249,7 +250,7 @@ def _check_arrays(job: Job) -> None:
 
 
 def static_values(job: Job) -> dict[str, Any]:
-    """Return the values of the swept static fields at the first point of a job, by name."""
+    """Return a dict from the swept static fields to their values at the first point of a job."""
     kinds = {field: _swept_kind(job.algorithm, job.environment, field) for field in job.points[0]}
     return {field: job.points[0][field] for field, kind in kinds.items() if kind == "static"}
 

@@ -1,6 +1,6 @@
-"""Choose when a learner receives the feedback of a round: at its end, some rounds later, or after the end of a batch.
+"""Choose when a learner receives the feedback of a round: at the end of the round, later, or after a batch of rounds.
 
-`update_schedule` chooses one of four schedules, which share two functions:
+`update_schedule` chooses one of four schedules, each of which has two methods:
 
     init_buffer(first_interaction)                           zeros in place of the rounds whose feedback is delayed
     update(algorithm, carry, interaction, t, learner_time)   the learner's state and the buffer after round t
@@ -37,7 +37,7 @@ _Buffer: TypeAlias = Any  # `Interaction` of the rounds whose feedback is delaye
 
 
 class AtOnce(NamedTuple):
-    """Update the learner at the end of every round with the feedback of that round."""
+    """Schedule that updates the learner at the end of every round with the feedback of that round."""
 
     def init_buffer(self, first_interaction: Callable[[], Interaction]) -> _Buffer:
         return ()
@@ -50,7 +50,7 @@ class AtOnce(NamedTuple):
 
 
 class Late(NamedTuple):
-    """Update the learner at the end of round t with the feedback of round `t - delay`."""
+    """Schedule that updates the learner at the end of round t with the feedback of round `t - delay`."""
 
     delay: int
 
@@ -73,14 +73,14 @@ class Late(NamedTuple):
 
 
 class InBatches(NamedTuple):
-    """Update the learner with every round of a batch, in order, `delay` rounds after the batch ended."""
+    """Schedule that updates the learner once for each round of a batch, in order, `delay` rounds after its end."""
 
     delay: int
     batch: int  # rounds
 
     @property
     def rounds(self) -> int:
-        """Rounds in the buffer."""
+        """Number of rounds in the buffer."""
         return self.delay + self.batch
 
     def init_buffer(self, first_interaction: Callable[[], Interaction]) -> _Buffer:
@@ -107,21 +107,22 @@ class InBatches(NamedTuple):
 
 
 class QueueBuffer(NamedTuple):
-    """Interactions whose feedback has not been used; that of round t is stored at position t mod S."""
+    """Interactions whose feedback has not been used; that of round t is at position t mod S, of S positions."""
 
     rows: Interaction  # leaves [S, ...]
     due: jax.Array  # [S] int32, 1 + the round at whose end the feedback arrives; 0 once it has been used
 
 
 class Queue(NamedTuple):
-    """Update the learner at most once per round, with the feedback that arrived first.
+    """Schedule that updates the learner at most once per round, with the feedback that arrived first.
 
     Among feedback that arrived in the same round, the feedback of the earliest round is used.
 
-    Let random delays be at most b rounds, in addition to the fixed `delay`. After any round, at most b of the rounds
-    up to `delay` rounds ago have unused feedback: every round adds one to their number, and the update takes one away
-    unless no feedback has arrived; then only the last b of these rounds can be under way. Feedback is therefore used at
-    most b rounds after it arrives, and a buffer of S = delay + 2 b + 1 positions suffices.
+    Let random delays be at most b rounds, in addition to the fixed `delay`. Consider the rounds that were played at
+    least `delay` rounds ago. After any round, at most b of them have unused feedback: each round adds one to this
+    number, and the update subtracts one, unless no feedback is waiting; in that case only the last b of these rounds
+    can lack their feedback. Feedback is therefore used at most b rounds after it arrives, and a buffer of S = delay + 2
+    b + 1 positions suffices.
     """
 
     delay: int
@@ -160,10 +161,11 @@ class Queue(NamedTuple):
 
 
 def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | Late | InBatches | Queue:
-    """Return the schedule of updates, by `feedback_delay`, `feedback_batch` and `delay_bound` of the environment.
+    """Return the schedule that follows from `feedback_delay`, `feedback_batch` and `delay_bound` of the environment.
 
     Raises:
-      InputError: if feedback is delayed and the learner needs it immediately.
+      InputError: if feedback is delayed and the learner needs it immediately, or if the environment has both batches
+        and random delays.
     """
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
     batch = environment.feedback_batch if isinstance(environment, Batches) else 1

@@ -1,17 +1,17 @@
-"""The round loop: one round of one trial, batches of trials, and the rounds up to the next record points.
+"""Round loop: one round of one trial, batches of trials, and the rounds up to the next record points.
 
     obs                           = environment.observe(observe_key, t, env_state)
     decision                      = algorithm.select(select_key, t, alg_state, obs)
     env_state, feedback, outcome  = environment.step(step_key, t, env_state, obs, decision)
     alg_state                     = algorithm.update(update_key, t, alg_state, obs, decision, feedback)
 
-`init_trial` and `play_round` implement this for one trial. `trace_trial` traces both once; `play_rounds` maps the
-traced round over a batch of trials and loops over t. All functions are pure; `engine.program` compiles them.
+`init_trial` and `play_round` implement this for one trial. `trace_trial` traces both functions once; `play_rounds` maps
+the traced round over a batch of trials and loops over t. All functions are pure; `engine.program` compiles them.
 
-Keys of a trial depend only on the key of the run and its global seed index, and keys of its environment do not depend
-on the algorithm, so all algorithms receive the same instances and the same noise.
+The keys of a trial depend only on the key of the run and on the global seed index of the trial. They do not depend on
+the algorithm, so that all algorithms receive the same instances and the same noise.
 
-The trial axis is the last one of every batched array, including hyperparameters. An operation on vectors `[d]` is then
+The trial axis is the last axis of every batched array, including hyperparameters. An operation on vectors `[d]` is then
 one loop over `d W` contiguous numbers for W trials. Shared data and batches of one trial have no trial axis.
 """
 
@@ -55,7 +55,7 @@ from jaxbandits.types import (
 
 
 class TrialKeys(NamedTuple):
-    """Keys of a trial, or their `key_data` on the host: two for the first states and four streams for the rounds."""
+    """Keys of a trial, or their `key_data` on the host: two for the initial states, and four streams for the rounds."""
 
     env_init: PyTree
     observe: Any
@@ -66,7 +66,7 @@ class TrialKeys(NamedTuple):
 
     @property
     def streams(self) -> Streams:
-        """Streams of the rounds."""
+        """Keys for the rounds, as `Streams`."""
         return Streams(observe=self.observe, step=self.step, select=self.select, update=self.update)
 
 
@@ -76,7 +76,7 @@ def trial_keys(base_key: jax.Array, seed_index: jax.Array) -> TrialKeys:
 
 
 def split_trial_key(trial_key: jax.Array) -> TrialKeys:
-    """Derive the keys of a trial from its own key, `jax.random.fold_in(base_key, seed_index)`."""
+    """Derive the keys of a trial from the key `jax.random.fold_in(base_key, seed_index)`."""
     env_key, alg_key = rng.split(trial_key)
     return TrialKeys(*rng.split(env_key, 3), *rng.split(alg_key, 3))
 
@@ -88,15 +88,15 @@ def init_algorithm(
     observe: Any = None,
     env_state: State = None,
 ) -> Any:
-    """Make the first state of a learner.
+    """Return the initial state of a learner.
 
     Args:
-      key: `TrialKeys.alg_init`.
-      algorithm: its hyperparameters in this trial.
-      environment: environment of this trial. This argument and the next two are used only for a learner that is
+      key: the key `TrialKeys.alg_init`.
+      algorithm: the algorithm, with the hyperparameters of this trial.
+      environment: environment of this trial. This argument and the next two are used only for a learner that implements
         `InitFromObs`.
       observe: stream of the environment's observations.
-      env_state: first state of the environment.
+      env_state: initial state of the environment.
     """
     state = algorithm.init(key)
     if isinstance(algorithm, InitFromObs):
@@ -131,7 +131,7 @@ def _observe(algorithm: Algorithm, environment: Environment, key: jax.Array, t: 
 
 
 def init_environment(key: jax.Array, environment: Environment) -> Any:
-    """Draw the instance of a trial from its key `TrialKeys.env_init`."""
+    """Return the initial state of the environment, whose instance is drawn with the key `TrialKeys.env_init`."""
     with own_code(environment):
         return environment.init(key)
 
@@ -139,12 +139,12 @@ def init_environment(key: jax.Array, environment: Environment) -> Any:
 def init_carry(
     keys: TrialKeys, env_state: State, alg_state: State, totals: Totals = NO_TOTALS, delay_buffer: PyTree = ()
 ) -> Carry:
-    """Combine the first states of environment and learner into a carry, for one trial or a batch.
+    """Combine the initial states of environment and learner into a carry, for one trial or a batch.
 
     Args:
       keys: keys of the trial.
-      env_state: first state of the environment.
-      alg_state: first state of the learner.
+      env_state: initial state of the environment.
+      alg_state: initial state of the learner.
       totals: totals before the first round; by default there are no metrics.
       delay_buffer: zeros in place of delayed feedback.
     """
@@ -152,13 +152,13 @@ def init_carry(
 
 
 def init_trial(base_key: jax.Array, algorithm: Algorithm, environment: Environment, seed_index: jax.Array) -> Carry:
-    """Start a trial, without totals of metrics.
+    """Return the carry of a trial before its first round, without totals of metrics.
 
     Args:
       base_key: key of the run.
-      algorithm: its hyperparameters in this trial.
-      environment: its fields in this trial.
-      seed_index: `[]` global index of the trial.
+      algorithm: the algorithm, with the hyperparameters of this trial.
+      environment: the environment, with the fields of this trial.
+      seed_index: `[]` global seed index of the trial.
     """
     keys = trial_keys(base_key, seed_index)
     env_state = environment.init(keys.env_init)
@@ -171,13 +171,13 @@ def play_round(algorithm: Algorithm, environment: Environment, t: jax.Array, car
     """Play one round of one trial.
 
     Args:
-      algorithm: its hyperparameters in this trial.
-      environment: its fields in this trial.
+      algorithm: the algorithm, with the hyperparameters of this trial.
+      environment: the environment, with the fields of this trial.
       t: `[]` int32, number of rounds finished before this one.
       carry: the trial before the round.
 
     Returns:
-      The trial after the round, with unchanged totals, and the round as the argument that meters take.
+      The carry after the round, with unchanged totals, and the round in the form that meters receive.
     """
     is_counting = isinstance(environment, CountsRounds)
     learner_time = environment.learner_time(t, carry.env_state) if is_counting else t
@@ -253,13 +253,13 @@ def _init_delay_buffer(algorithm: Algorithm, environment: Environment, carry: Ca
 def vmap_trials(
     function: TracedFunction, width: int, shared: Sequence[Any], *batched: PyTree, n_invariant: int = 0
 ) -> Any:
-    """Call a function of one trial on a batch, with the trial axis last (and no trial axis if the width is 1).
+    """Call a function of one trial on a batch; the trial axis is the last axis, and is absent if the width is 1.
 
     Args:
       function: `function(*shared, *batched)` of one trial.
       width: W, number of trials.
       shared: arguments without a trial axis.
-      *batched: arguments with a trial axis, leaves `[..., W]`; leaves of shared fields have none.
+      *batched: arguments with a trial axis, leaves `[..., W]`; leaves of shared fields have no trial axis.
       n_invariant: number of leading arguments in `batched` that the enclosing loop never changes.
     """
     n_shared = len(jax.tree.leaves(shared))
@@ -274,9 +274,9 @@ def vmap_trials(
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class TracedTrial:
-    """The functions of one trial, each traced once, with the shapes of their carry and their reports.
+    """Traced functions of one trial, with the shapes of the carry and of the values reported at record points.
 
-    All programs of a job, of any width, are made from these traces.
+    The programs of a job are made from these traces, whatever their width.
     """
 
     init_environment: TracedFunction  # (key, environment) -> state
@@ -295,7 +295,7 @@ class TracedTrial:
 
     @property
     def has_effects(self) -> bool:
-        """True for code that does more than compute, such as `jax.debug.print`."""
+        """True if the code has side effects, such as `jax.debug.print`."""
         return any(function.jaxpr.effects for function in self.functions)
 
 
@@ -303,7 +303,7 @@ def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Environm
     """Trace the functions of one trial for the shapes of the given algorithm, environment, key and round.
 
     Raises:
-      InputError: for metrics with invalid names or values, and for feedback that the algorithm cannot use.
+      InputError: if metrics have invalid names or values, or if the environment and the algorithm do not fit together.
     """
     interaction: list[Any] = []
 
@@ -352,13 +352,14 @@ def play_rounds(
 ) -> tuple[Carry, dict[Metric, jax.Array]]:
     """Play a batch of trials up to round `end`, and report their metrics at every record point up to `end`.
 
-    The loop over rounds is outside and the batch inside, so that t is one scalar for all trials. A branch on t then
-    remains a branch, whereas a branch on a counter in the state would become a select. A call may end at any round:
-    totals since the last record point are part of the carry, so no result depends on the division of rounds into calls.
+    The loop over rounds is the outer loop and the batch is inside it, so that t is one scalar for all trials. A branch
+    on t then remains a branch, whereas a branch on a counter in the state would become a select. A call may end at any
+    round: totals since the last record point are part of the carry, so no result depends on the division of rounds into
+    calls.
 
     Args:
       trial: traced functions of one trial (static).
-      width: W trials (static); 1 has no trial axis.
+      width: W, number of trials (static); with 1 there is no trial axis.
       algorithm: hyperparameters with leaves `[..., W]`; shared leaves have no trial axis.
       environment: fields of the environment, with the same axes.
       carry: the trials after t rounds, leaves `[..., W]`.
@@ -415,10 +416,10 @@ def play_block(
     carry: Carry,
     t: jax.Array,
 ) -> tuple[Carry, jax.Array]:
-    """Play a fixed number of rounds (static) of a batch, for devices that need loops of known length.
+    """Play a fixed number of rounds of a batch, for devices that need loops of known length.
 
-    The other arguments are those of `play_rounds`. The results are the trials, with folded totals, and the number of
-    rounds that they have played.
+    `rounds` is the number of rounds (static); the other arguments are those of `play_rounds`. The results are the
+    carry, with folded totals, and the number of rounds that its trials have played.
     """
     body_fun = _round_body(trial, width, algorithm, environment, carry.streams)
     last = lax.fori_loop(0, rounds, lambda i, c: body_fun(t + i.astype(t.dtype), c), carry._replace(streams=None))
@@ -428,7 +429,7 @@ def play_block(
 def record_block(
     trial: TracedTrial, width: int, algorithm: Algorithm, environment: Environment, carry: Carry
 ) -> tuple[Carry, dict[Metric, jax.Array]]:
-    """Report a batch at a record point between calls of `play_block`; return the trials and the block values."""
+    """Report a batch at a record point between calls of `play_block`; return the carry and the block values."""
     states = (carry.env_state, carry.alg_state)
     values = carry.totals.values() | vmap_trials(trial.snapshot, width, (), environment, algorithm, *states)
     return carry._replace(totals=Totals.init(carry.totals.recent)), values

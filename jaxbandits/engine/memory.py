@@ -9,7 +9,7 @@ from jaxbandits.tracing import target
 
 
 def check_plan(plan: Plan) -> None:
-    """Check that there is memory for the results of a run if each trial has one metric, in float64.
+    """Check that the memory suffices for the results of a run, assuming one float64 metric per trial.
 
     Raises:
       InputError: if the memory does not suffice; the message names the sizes and a remedy.
@@ -20,7 +20,7 @@ def check_plan(plan: Plan) -> None:
 
 
 def check_job(job: Job, trial: TracedTrial, device: Device, workers: int) -> None:
-    """Check that there is memory for the trials of a job, before and after a call, and for its results.
+    """Check that the memory suffices for the running trials of a job (before and after a call) and for its results.
 
     Args:
       job: job to run.

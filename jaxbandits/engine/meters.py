@@ -1,10 +1,9 @@
-"""Meters: metrics of a run, reduced over the block of rounds between two record points.
+"""Meters, which measure metrics in every round and reduce them over the block of rounds between two record points.
 
-Every field of an environment's `Outcome` is summed by default. Further meters are functions of a whole `Round`. Blocks
-are combined on the host in float64, so that memory does not grow with the horizon.
-
-Within a block, partial sums of up to `STRETCH` rounds are added by a compensated sum. In float32 a block of any length
-then has a relative error of about 1e-6 (float32/test_sums.py::test_sums_between_record_points).
+Every field of an environment's `Outcome` is summed by default; further meters are functions of a `Round`. The values of
+blocks are combined on the host in float64, so that memory does not grow with the horizon. Within a block, plain sums
+over up to `STRETCH` rounds are added by a compensated sum. In float32 a block of any length then has a relative error
+of about 1e-6 (float32/test_sums.py::test_sums_between_record_points).
 """
 
 import dataclasses
@@ -23,7 +22,7 @@ STRETCH = 256  # number of rounds in a plain sum
 
 
 class Round(NamedTuple):
-    """One round of one trial: the argument of a meter."""
+    """One round of one trial, which a meter receives as its argument."""
 
     t: jax.Array  # [] number of rounds finished before this one
     algorithm: Any  # hyperparameters
@@ -42,7 +41,7 @@ Reduce: TypeAlias = Literal["sum", "max", "last"]  # reductions of a meter, whic
 
 
 class Metric(NamedTuple):
-    """A metric of a run, with the reduction of its values over a block of rounds.
+    """Name of a metric, with the reduction of its values over a block of rounds.
 
     `sum`, `max` and `last` reduce values that are measured in every round; a `snapshot` is taken only at record points.
     """
@@ -56,10 +55,10 @@ class Metric(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Metric":
-        """Parse the text `reduction:name` of a file.
+        """Return the metric that a text `reduction:name` of a file denotes.
 
         Raises:
-          InputError: for a text without a reduction.
+          InputError: if the text has no known reduction or no name.
         """
         spelled, _, name = text.partition(":")
         for reduction in get_args(Reduction):
@@ -69,7 +68,7 @@ class Metric(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, str]:
-        """Sort key among the metrics of a run: sums (such as regret) first, snapshots last."""
+        """Sort key for the metrics of a run; sums (such as regret) come first and snapshots last."""
         return get_args(Reduction).index(self.reduction), self.name
 
     @property
@@ -78,7 +77,7 @@ class Metric(NamedTuple):
         return -np.inf if self.reduction == "max" else 0.0
 
     def is_compensated(self, x: Any) -> bool:
-        """Return True for a sum of floats, which is added up with compensation."""
+        """Return True if values `x` of the metric are floats that are summed, which is done with compensation."""
         return self.reduction == "sum" and bool(jnp.issubdtype(x.dtype, jnp.floating))
 
     def add(self, total: jax.Array, value: jax.Array) -> jax.Array:
@@ -88,7 +87,7 @@ class Metric(NamedTuple):
         return jnp.maximum(total, value) if self.reduction == "max" else value
 
     def accumulate(self, block_values: np.ndarray) -> np.ndarray:
-        """Return float64 values at each record point, from values `[trials, M, ...]` of the blocks between them."""
+        """Return the float64 values at M record points, from values `[trials, M, ...]` of the blocks that end there."""
         block_values = block_values.astype(np.float64)
         if self.reduction == "sum":
             return np.cumsum(block_values, axis=1)
@@ -97,14 +96,14 @@ class Metric(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Meter:
-    """A number or array per round, with its entrywise reduction over rounds.
+    """Metric that is measured in every round, a number or an array, with its entrywise reduction over rounds.
 
     Attributes:
       name: name of the metric.
       measure: function from a `Round` to a number, or to an array of the same shape in every round.
       reduce: `"sum"` (cumulative), `"max"` (running maximum) or `"last"` (value of the latest round).
-      axes: names of the axes of an array.
-      unit: unit for tables and figures.
+      axes: names of the axes, if the metric is an array.
+      unit: unit of the metric, for tables and figures.
     """
 
     name: str
@@ -115,7 +114,7 @@ class Meter:
 
     @property
     def metric(self) -> Metric:
-        """Metric of this meter."""
+        """Name and reduction of this meter, as a `Metric`."""
         return Metric(self.reduce, self.name)
 
 
@@ -155,24 +154,29 @@ def check_meters(meters: object) -> tuple[Meter, ...]:
 
 
 class Totals(NamedTuple):
-    """Metrics of the rounds since the last record point."""
+    """Running values of the metrics over the rounds since the last record point."""
 
     recent: dict[Metric, jax.Array]  # values of the rounds since the last multiple of `STRETCH`
     earlier: dict[Metric, CompensatedSum]  # sums of floats over the rounds up to that multiple
 
     @classmethod
     def init(cls, shapes: Mapping[Metric, Any], full: Callable[..., Any] = jnp.full) -> "Totals":
-        """Return the totals of no rounds, for metrics of these shapes and types; `np.full` makes them on the host."""
+        """Return the totals before any round.
+
+        Args:
+          shapes: mapping from metrics to shapes and types of their values.
+          full: function that creates arrays; `np.full` creates them on the host.
+        """
         recent = {metric: full(x.shape, metric.initial, x.dtype) for metric, x in shapes.items()}
         zeros = {metric: full(x.shape, 0.0, x.dtype) for metric, x in shapes.items() if metric.is_compensated(x)}
         return cls(recent, {metric: CompensatedSum(x, x) for metric, x in zeros.items()})
 
     def add(self, metrics: Mapping[Metric, jax.Array]) -> "Totals":
-        """Add a round."""
+        """Return the totals after one further round with the given metrics."""
         return self._replace(recent={metric: metric.add(self.recent[metric], x) for metric, x in metrics.items()})
 
     def fold(self) -> "Totals":
-        """Add the recent sums to the earlier sums."""
+        """Return the totals with the recent sums added to the earlier sums, and the recent sums set to zero."""
         earlier = {metric: total.add(self.recent[metric]) for metric, total in self.earlier.items()}
         return Totals(self.recent | {metric: jnp.zeros_like(self.recent[metric]) for metric in earlier}, earlier)
 

@@ -39,8 +39,8 @@ class _Assumption(NamedTuple):
 def warn_of_noise_scales(label_jobs: Sequence[LabelJobs]) -> None:
     """Issue one warning for all labels whose noise scale is larger than necessary.
 
-    Classes that run with several scales, as points of a grid or under several labels, are left out, since the run
-    compares these scales.
+    A class that runs with several scales, at points of a grid or under several labels, is left out, since such a run
+    compares the scales.
 
     Args:
       label_jobs: the jobs of a run.

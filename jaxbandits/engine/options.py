@@ -31,8 +31,8 @@ class Options:
         the bytes of the arrays of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond), and is 1 for code that prints
         (`jax.debug.print`). On CPUs all widths except 1 give the same bits.
       compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. The
-        rounds run at 1/8 to 1/48 of the speed, which suits fewer than about a million rounds. The last bits of results
-        differ.
+        rounds then run at 1/8 to 1/48 of the full speed, so that `"fast"` suits runs of fewer than about a million
+        rounds. The last bits of results differ.
       devices: JAX devices; by default all devices of the default backend.
       workers: number of threads; by default one per core, or one per device if there are several devices or an
         accelerator.
@@ -44,7 +44,7 @@ class Options:
         `derive` or `in_hindsight` of your environment. Without it, runs with this code are neither resumed nor merged;
         equal names must mean equal code.
       progress: show a progress bar on standard error.
-      title: text of the progress bar in front of the running labels.
+      title: text that the progress bar shows before the labels that are running.
     """
 
     meters: Sequence[Meter] = ()
@@ -62,7 +62,7 @@ class Options:
     title: str = ""
 
     def __post_init__(self) -> None:
-        """Check every setting; whole numbers become ints."""
+        """Check all settings, and convert whole numbers to ints; raise `InputError` if a setting is invalid."""
         if self.width is not None and ranges.integer("width", self.width, COUNT) > 1 and self.width % WIDTH_UNIT:
             raise InputError(f"width must be 1 or a multiple of {WIDTH_UNIT}, got {self.width}")
         if self.devices is not None and not _are_devices(self.devices):
@@ -110,7 +110,7 @@ class Settings(TypedDict, total=False):
 
 
 def make_options(**settings: Unpack[Settings]) -> Options:
-    """Return checked options.
+    """Return the options of a run, after checking them.
 
     Raises:
       InputError: for an unknown name (the message lists the closest names), or for an invalid value.

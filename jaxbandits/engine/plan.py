@@ -1,8 +1,8 @@
-"""The plan of a run: jobs, each a sequence of batches of trials.
+"""Plan of a run: jobs, each of which is a sequence of batches of trials.
 
-A trial is (hyperparameter point, seed). The trials of a job are numbered point by point, seed by seed, and run in
-batches of one fixed width; the last batch is padded with repeats of its last trial. Every split of the work therefore
-runs the same compiled program, and no result depends on the split. The batch is the unit of scheduling, memory,
+A trial is a pair of a hyperparameter point and a seed. The trials of a job are numbered by point and then by seed, and
+run in batches of one fixed width; the last batch is padded with repeats of its last trial. However the work is split,
+the same compiled program runs, and no result depends on the split. The batch is the unit of scheduling, memory,
 checkpoint and retry.
 """
 
@@ -56,10 +56,10 @@ class Job:
 
     @functools.cached_property
     def stack(self) -> tuple[Any, Any]:
-        """Algorithm and environment of all points, with leaves `[H, ...]` on the host (shared leaves have no H axis).
+        """Algorithm and environment at all points, with leaves `[H, ...]` on the host (shared leaves have no axis H).
 
         Raises:
-          InputError: for points whose fields are not traced, or values out of range.
+          InputError: if a swept field is not traced, or if a value is out of range.
         """
         pair = as_numpy((self.algorithm, self.environment))
         repeat = functools.partial(_repeat, n=len(self.points))
@@ -90,21 +90,21 @@ class Job:
         return np.stack(arrays)
 
     def at_point(self, point: int = 0) -> tuple[Any, Any]:
-        """Return algorithm and environment of one hyperparameter point."""
+        """Return algorithm and environment at one hyperparameter point, given by its index."""
         return map_traced(lambda leaf: leaf[point], self.stack)
 
     def at_points(self, points: np.ndarray) -> tuple[Any, Any]:
-        """Return algorithm and environment of `[W]` points; traced leaves are `[..., W]` (no such axis if W = 1)."""
+        """Return algorithm and environment at `[W]` points; traced leaves are `[..., W]`, or `[...]` if W = 1."""
         if self.width == 1:
             return self.at_point(int(points[0]))
         return map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[points], 0, -1)), self.stack)
 
     def slots(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the hyperparameter points `[W]` and the global seed indices `[W]` of the slots of a batch.
+        """Return the hyperparameter points `[W]` and the global seed indices `[W]` of a batch, including its padding.
 
         Args:
           first: index of the first trial.
-          count: number of trials; the remaining slots repeat the last trial.
+          count: number of trials; the padding repeats the last trial.
         """
         trial = np.minimum(np.arange(first, first + self.width), first + count - 1)
         points, seeds = np.divmod(trial, self.n_seeds)
@@ -112,7 +112,7 @@ class Job:
         return points, seeds if self.width > 1 else seeds[0]
 
     def batch(self, first: int, count: int) -> tuple[Any, Any, np.ndarray]:
-        """Return algorithm, environment and global seed indices of a batch, in the form of `at_points` and `slots`."""
+        """Return algorithm, environment and global seed indices of a batch, as from `at_points` and `slots`."""
         points, seeds = self.slots(first, count)
         return *self.at_points(points), seeds
 
@@ -138,14 +138,14 @@ class Batch:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Everything that determines the numbers of a run."""
+    """Plan of a run: the jobs and the base seed, which determine all numbers of the run."""
 
     jobs: tuple[Job, ...]
     base_seed: int
 
     @property
     def batches(self) -> list[Batch]:
-        """All batches, in the order of the jobs."""
+        """List of all batches, in the order of the jobs."""
         return [
             Batch(j, i, first, min(job.width, job.n_trials - first))
             for j, job in enumerate(self.jobs)
@@ -154,7 +154,7 @@ class Plan:
 
     @property
     def total_rounds(self) -> int:
-        """Trial-rounds of all jobs, without padding."""
+        """Number of rounds of all jobs, summed over trials, without padding."""
         return sum(job.n_trials * job.horizon for job in self.jobs)
 
 
@@ -162,12 +162,13 @@ def resolve_record_points(record_points: RecordPoints, horizon: int) -> np.ndarr
     """Return `[M]` rounds at which values are reported, increasing; the last is the horizon.
 
     Args:
-      record_points: number of evenly spaced points; or `"log"` (about 20 points per decade, ratio 1.12) or `("log", n)`
-        for n log-spaced points; or the increasing rounds themselves.
+      record_points: number of evenly spaced points; or `"log"` (about 20 points per decade, so that consecutive points
+        have the ratio 1.12) or `("log", n)` for n logarithmically spaced points; or the rounds themselves, in
+        increasing order.
       horizon: number of rounds.
 
     Raises:
-      InputError: for another value, or for rounds outside `1 .. horizon`.
+      InputError: if `record_points` has none of these forms, or has rounds outside `1 .. horizon`.
     """
     count: Any
     if isinstance(record_points, str) and record_points == "log":

@@ -1,8 +1,9 @@
-"""Compiled programs: one program (with its start and its rounds) serves every batch of a job.
+"""Compiled programs. One program, which starts trials and plays their rounds, serves every batch of a job.
 
 A program depends on the structure of algorithm and environment, the shapes of shared data, the batch width, the number
 of record points per call and the device, but not on hyperparameter values, seeds or the horizon. Every run traces its
-trials anew, since code may have changed (`trace_anew`); `programs.compilation` finds functions by these traces.
+trials anew, since code may have changed (`trace_anew`); `programs.compilation` finds compiled functions by these
+traces.
 """
 
 import abc
@@ -61,7 +62,7 @@ _WATCH_S = 1.2  # seconds for which the global generators are watched, longer th
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Program(abc.ABC):
-    """Compiled functions of one job, batch width and device."""
+    """Compiled functions for one job, batch width and device."""
 
     init_environment: Any  # jax.stages.Compiled, shared by all algorithms on this environment
     init_algorithm: Any
@@ -78,14 +79,14 @@ class Program(abc.ABC):
         """Start a batch of trials.
 
         Args:
-          algorithm: hyperparameters of the batch, with leaves `[..., W]` (without that axis for W = 1 and for shared
+          algorithm: hyperparameters of the batch, with leaves `[..., W]` (without the axis W if W = 1 and for shared
             leaves).
           environment: fields of the environment, with the same axes.
           base_key: `[2]` uint32, `key_data` of the key of the run.
           seed_index: `[W]` global seed indices.
 
         Returns:
-          The trials, with streams as `key_data`.
+          The carry of the batch before the first round, with streams as `key_data`.
         """
         # Keys are derived on the host, since the code that derives them is longer than the program of most learners.
         keys = trial_keys(base_key, seed_index)
@@ -105,8 +106,8 @@ class Program(abc.ABC):
           environment: fields of the environment in the batch, on the device.
           carry: the trials after `t` rounds.
           t: number of rounds already played.
-          end: number of rounds played when the call ends, at most the last of the record points.
-          record_points: `[n]` the record points after `t`, with n at most `record_capacity`.
+          end: number of rounds played when the call ends; at most the last of `record_points`.
+          record_points: `[n]` the next record points after `t`, where n is at most `record_capacity`.
 
         Returns:
           The trials after the call; for each metric block values `[n, ..., W]` of the record points that were passed;
@@ -116,14 +117,14 @@ class Program(abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LoopProgram(Program):
-    """A program whose calls play any number of rounds."""
+    """Program whose calls can play any number of rounds."""
 
     play_rounds: Any  # jax.stages.Compiled of `loop.play_rounds`
 
     def play(
         self, algorithm: Algorithm, environment: Environment, carry: Carry, t: int, end: int, record_points: np.ndarray
     ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
-        """Play as in `Program.play`, exactly up to `end`."""
+        """Play as `Program.play` does, exactly up to `end`."""
         missing = self.record_capacity - len(record_points)
         padded = np.pad(record_points, (0, missing), constant_values=_NO_RECORD_POINT).astype(np.int32)
         # Passed as NumPy arrays, since a separate transfer would block for as long as thousands of rounds take.
@@ -134,10 +135,10 @@ class LoopProgram(Program):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BlockProgram(Program):
-    """A program whose calls play a fixed number of rounds, for devices without loops of unknown length.
+    """Program whose functions play fixed numbers of rounds, for devices without loops of unknown length.
 
-    Between two record points blocks of `BLOCK` rounds are played, and the remainder round by round. The record points
-    alone determine which function plays a round, so that no bit depends on the division of rounds into calls.
+    Between two record points, blocks of `BLOCK` rounds are played, and then the remainder round by round. The record
+    points alone determine which function plays a round, so that no bit depends on the division of rounds into calls.
     """
 
     play_block: Any  # jax.stages.Compiled: `loop.play_block` of BLOCK rounds
@@ -147,7 +148,7 @@ class BlockProgram(Program):
     def play(
         self, algorithm: Algorithm, environment: Environment, carry: Carry, t: int, end: int, record_points: np.ndarray
     ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
-        """Play as in `Program.play`, up to the end of the block that contains `end`; wait only for the last call."""
+        """Play as `Program.play` does, but to the end of the block that contains `end`; wait only for the last call."""
         recorded: list[dict[Metric, Any]] = []
         device_t = jax.device_put(np.int32(t), self.device)
         while t < end:
@@ -164,10 +165,10 @@ class BlockProgram(Program):
 
 
 class TraceCache:
-    """Traces of trials, one for each structure of algorithm and environment, and the programs made from them.
+    """Cache of the traces of trials, one for each structure of algorithm and environment, and of their programs.
 
-    A cache serves one call of a user, since code may change before the next call (a notebook cell runs again, a global
-    is set).
+    A cache serves one call of a user, since code may change before the next call (when a notebook cell runs again, or a
+    global is set).
     """
 
     def __init__(self) -> None:
@@ -183,10 +184,10 @@ class TraceCache:
           meters: extra meters.
           algorithm: hyperparameters of one trial.
           environment: fields of the environment in one trial.
-          device: device that will run it; None: JAX's default device.
+          device: device that will run the trial; None: JAX's default device.
 
         Raises:
-          InputError: for code that is traced to a different program each time.
+          InputError: if the code is traced to a different program each time, and as for `engine.loop.trace_trial`.
         """
         pair = (algorithm, environment)
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (*pair, *_key_and_round()))
@@ -214,7 +215,7 @@ class TraceCache:
         device: Device,
         compile: str = "full",
     ) -> "PreparedProgram":
-        """Return the program of a traced trial, which `prepare_program` makes once per run."""
+        """Return the program of a traced trial, which `prepare_program` makes once per cache from these arguments."""
         args = (trial, algorithm, environment, width, record_capacity, device, compile)
         key = (trial, exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
         return self._programs.get(key, lambda: prepare_program(*args))
@@ -225,7 +226,7 @@ _shared: ContextVar[TraceCache | None] = ContextVar("jaxbandits_shared_traces", 
 
 @contextlib.contextmanager
 def share_traces() -> Iterator[None]:
-    """Share traces among all runs of one call of a user, such as the panels of an experiment."""
+    """Share one cache of traces among all runs within a `with` block or a decorated function."""
     reset = _shared.set(_shared.get() or TraceCache())
     try:
         yield
@@ -234,7 +235,7 @@ def share_traces() -> Iterator[None]:
 
 
 def traces_of_call() -> TraceCache:
-    """Return the cache that `share_traces` shares, or a new cache."""
+    """Return the cache that an enclosing `share_traces` shares, or else a new cache."""
     return _shared.get() or TraceCache()
 
 
@@ -255,24 +256,24 @@ _agreements: collections.OrderedDict[Hashable, _Agreement] = collections.Ordered
 def trace_anew(
     key: Hashable, trace: Callable[[], T], functions: Callable[[T], Sequence[TracedFunction]], *objects: Any
 ) -> tuple[T, bool]:
-    """Trace functions of objects with their current code, regardless of JAX's caches.
+    """Trace functions of objects with their current code, regardless of JAX's trace caches.
 
-    JAX caches the traces of a user's jitted function even if a global that the function reads has changed. Code from
-    outside this package and JAX is therefore traced a second time without these caches. If both traces differ, a third
-    trace distinguishes a cached trace from code whose trace differs each time. In a later call with the same key one
-    trace without caches is enough if it equals the earlier trace.
+    JAX returns a cached trace of a user's jitted function even if a global that the function reads has changed. Foreign
+    code, from outside this package and JAX, is therefore traced a second time without these caches. If both traces
+    differ, a third trace distinguishes a cached trace from code whose trace differs each time. In a later call with the
+    same key, a single trace without caches suffices if it equals the earlier trace.
 
     Args:
       key: key that is equal for functions of the same objects and arguments, regardless of their code.
       trace: function that makes the traces.
-      functions: function from its result to the traced functions.
+      functions: function from the result of `trace` to the traced functions in it.
       *objects: objects whose code is traced.
 
     Returns:
       The traces, and whether they contain foreign code.
 
     Raises:
-      InputError: for code that draws with NumPy or reads a clock during tracing.
+      InputError: if code draws with a global generator of NumPy or Python, or reads a clock, during tracing.
     """
 
     def digests(traced: T) -> list[str]:
@@ -354,7 +355,7 @@ def _holds_foreign_code(function: TracedFunction) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class PreparedProgram:
-    """Lowered functions of one job, batch width and device."""
+    """Lowered functions for one job, batch width and device."""
 
     functions: dict[str, ProgramFunction]
     carry_shape: Carry
@@ -364,7 +365,7 @@ class PreparedProgram:
 
     @property
     def digest(self) -> str:
-        """Digest of the whole computation, except host code."""
+        """Digest of the whole computation, except for host code."""
         return digest({name: function.identity.digest for name, function in self.functions.items()})
 
     @property
@@ -374,7 +375,7 @@ class PreparedProgram:
         return tuple(sorted(set(itertools.chain.from_iterable(found))))
 
     def compile(self) -> Program:
-        """Compile the functions that this process has not compiled."""
+        """Compile the functions that this process has not compiled yet, and return the compiled program."""
         begin = time.perf_counter()
         with ThreadPoolExecutor(len(self.functions), initializer=settings_for_threads()) as pool:  # XLA frees the GIL
             futures = {name: pool.submit(function.compile) for name, function in self.functions.items()}
@@ -405,7 +406,7 @@ def prepare_program(
     device: Device,
     compile: str = "full",
 ) -> PreparedProgram:
-    """Return the program of a traced trial, reusing functions that this process has already lowered.
+    """Return the lowered program of a traced trial; functions that this process has already lowered are reused.
 
     Args:
       trial: the trial, traced for the device.
@@ -414,7 +415,7 @@ def prepare_program(
       width: trials per batch.
       record_capacity: record points that one call can report.
       device: device that will run the program.
-      compile: compilation mode of rounds, as in `Options`.
+      compile: compilation mode of the rounds, as in `Options`.
     """
     begin = time.perf_counter()
     sharding = jax.sharding.SingleDeviceSharding(device)
@@ -489,7 +490,7 @@ def loop_unit(
     rounds: tuple[Any, ...],
     cpu_options: Mapping[str, Any] = FAST_CODE,
 ) -> CompileUnit:
-    """Return the unit that plays the rounds of a `LoopProgram`.
+    """Return the `CompileUnit` of the function that plays the rounds of a `LoopProgram`.
 
     Args:
       trial: traced trial.
@@ -542,16 +543,17 @@ def _key_and_round() -> tuple[Any, Any]:
 def rebuild_instances(
     environments: Any, points: Sequence[int], recorded: dict[str, np.ndarray], width: int
 ) -> dict[str, np.ndarray]:
-    """Call `rebuild_instance` of an environment that is `RebuildsInstance` for many instances.
+    """Call the method `rebuild_instance` of an environment for many instances.
 
     Args:
-      environments: environments with leaves `[H, ...]` on the host; shared leaves have no axis of points.
+      environments: an environment that implements `RebuildsInstance`, with leaves `[H, ...]` for its H points, on the
+        host; shared leaves have no axis H.
       points: `[n]` hyperparameter point of each instance.
-      recorded: recorded metrics `[..., n]` of the instances, by name.
+      recorded: dict from names to the recorded metrics `[..., n]` of the instances.
       width: number of instances in a batch.
 
     Returns:
-      Float64 arrays `[..., n]` by name.
+      A dict from names to float64 arrays `[..., n]`.
     """
     device, real = jax.local_devices()[0], jnp.result_type(float)
     first_args = (
@@ -608,5 +610,5 @@ def _rebuild_instance(trace: TracedFunction, width: int, *args: PyTree) -> dict[
 
 
 def to_host(tree: PyTree) -> PyTree:
-    """Wait for arrays and copy them to the host."""
+    """Wait for the arrays of a tree, and return the tree with copies of them on the host."""
     return jax.tree.map(np.asarray, tree)

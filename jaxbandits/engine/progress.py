@@ -9,7 +9,7 @@ _SECONDS_PER_LINE = 30.0  # interval between lines if there is no bar
 
 
 def is_interactive() -> bool:
-    """Return whether standard error is a terminal or a notebook with widgets; elsewhere a bar would fill a log."""
+    """Return True if standard error is a terminal or a notebook with widgets; elsewhere a bar would fill a log."""
     return sys.stderr.isatty() or ("ipykernel" in sys.modules and importlib.util.find_spec("ipywidgets") is not None)
 
 
@@ -22,14 +22,14 @@ class Display(NamedTuple):
 
 
 class ProgressBar:
-    """Progress bar that names the current stage; a context manager.
+    """Progress bar that names the current stage, as a context manager.
 
-    If standard error is not interactive there is no bar. Instead a line is printed for every stage and for the end, and
-    every 30 seconds a line with the remaining time.
+    If standard error is not interactive, there is no bar. Instead, a line is printed for every stage, a line with the
+    remaining time every 30 seconds, and a line at the end.
     """
 
     def __init__(self, total: int, unit: str, title: str, enabled: bool, scale: bool = False, stages: bool = True):
-        """Begin at zero.
+        """Start a bar at zero.
 
         Args:
           total: number of units.
@@ -66,14 +66,14 @@ class ProgressBar:
             self._bar.close()
 
     def print_note(self, text: str) -> None:
-        """Print a line."""
+        """Print a line of text above the bar, or as a line of the output if there is no bar."""
         if self._prints_lines:
             self._print(text)
         elif self._bar is not None:
             self._bar.write(self._prefix + text, file=sys.stderr)
 
     def begin_stage(self, text: str) -> None:
-        """Name the current stage in front of the bar, or print it as a line if there is no bar."""
+        """Begin a stage: show its name in front of the bar, or print it as a line if there is no bar."""
         self._stage_begin = time.perf_counter()
         if self._prints_lines and self._prints_stages:
             self._print(text)

@@ -1,4 +1,4 @@
-"""Metrics of a round and of a record point; names and values are checked during tracing."""
+"""Metrics of a round and metrics of a record point; names and values are checked during tracing."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,12 +19,12 @@ RESERVED = (INADMISSIBLE.name, HEALTHY.name, *trials.RESERVED)  # no metric may 
 
 
 def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]:
-    """Return the metrics of one round: fields of the outcome, meters, inadmissible decisions.
+    """Return the metrics of one round: the fields of the outcome, the meters, and the count of inadmissible decisions.
 
-    The sums are 0 in all rounds after a learner has stopped.
+    In the rounds after a learner has stopped, the terms of all sums are 0.
 
     Raises:
-      InputError: at trace time, for values that are not real numbers or arrays, and for two metrics with the same name.
+      InputError: during tracing, if a value is neither a real number nor an array, or if two metrics have one name.
     """
     if not hasattr(played.outcome, "_asdict"):
         raise InputError(f"an outcome must be a NamedTuple of numbers or arrays, got {type(played.outcome).__name__}")
@@ -47,10 +47,10 @@ def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]
 def take_snapshot(
     environment: Environment, algorithm: Algorithm | None, env_state: State, alg_state: State
 ) -> dict[Metric, jax.Array]:
-    """Return the metrics of a record point: `at_record` of the environment, `healthy` and `stopped`.
+    """Return the metrics of a record point: those of `at_record`, `healthy`, and `stopped` if the learner can stop.
 
     Raises:
-      InputError: at trace time, for values that are not real numbers or arrays, and for two metrics with the same name.
+      InputError: during tracing, if a value is neither a real number nor an array, or if two metrics have one name.
     """
     floats = [x for x in jax.tree.leaves((env_state, alg_state)) if jnp.issubdtype(x.dtype, jnp.floating)]
     is_healthy = jnp.ones((), bool)

@@ -1,4 +1,4 @@
-"""Derive keys of trials on the host in NumPy, with the bits of `loop.trial_keys` but without a program to compile.
+"""Derive keys of trials on the host in NumPy; they equal those of `loop.trial_keys`, but no program is compiled.
 
 The module implements Threefry-2x32 and JAX's derivation of keys, `jax.random.fold_in` and `jax.random.split`, in both
 of JAX's layouts (`jax_threefry_partitionable`). 64 trials take about 1 ms, and 65,536 trials about 24 ms.

@@ -1,11 +1,11 @@
-"""Default batch width: the number of trials that fit into the fast memory of a device.
+"""Default batch width, the number of trials that a program runs at once, by the sizes of caches and device memory.
 
-On a CPU 64 trials use the vector units best, as long as the arrays of a round take at most 192 KiB. Larger trials run
-in batches of 16 (one AVX-512 register of float32), whose arrays stay in the L1 and L2 caches. If even 16 trials do not
-fit, a trial runs alone: its vectors are long enough to use the vector units, and the vectors of a batch would be read
-from memory in every round. On accelerators every multiprocessor must be busy, and device memory is the limit. A width
-depends on the sizes of one trial and on the device, but not on the number of trials, since bits must not change when
-seeds are added.
+On a CPU, 64 trials use the vector units best, as long as the arrays of a round of the batch take at most 192 KiB.
+Larger trials run in batches of 16 (one AVX-512 register of float32), as long as the arrays take at most 1 MiB and stay
+in the L1 and L2 caches. If even 16 trials do not fit, a trial runs alone: its vectors are long enough to use the vector
+units, whereas the vectors of a batch would be read from memory in every round. On accelerators every multiprocessor
+must be busy, and device memory is the limit. The width depends on the sizes of one trial and on the device, but not on
+the number of trials, because adding seeds must not change the bits of the other trials.
 """
 
 import math
@@ -43,19 +43,19 @@ def default_width(bytes_of_trial: int, device: Device) -> int:
 
 
 def bytes_of_round(trial: TracedTrial) -> int:
-    """Return the bytes of a round of one trial: states before and after, the interaction, and the delay buffer."""
+    """Return the bytes of a round of one trial: both states before and after, interaction, and delay buffer."""
     carry = trial.carry
     return 2 * bytes_of((carry.env_state, carry.alg_state)) + bytes_of((trial.interaction, carry.delay_buffer))
 
 
 def bytes_of(shapes: PyTree) -> int:
-    """Return the bytes of a tree of shapes; a random key counts as two words."""
+    """Return the number of bytes of the arrays in a tree of shapes; a random key counts as two 32-bit words."""
     leaves = jax.tree.leaves(shapes)
     return sum(x.size * (8 if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x.dtype.itemsize) for x in leaves)
 
 
 def memory_of(device: Device) -> int | None:
-    """Return the bytes that this process may use on a device; None if the device does not report them."""
+    """Return the number of bytes that this process may use on a device; None if the device does not report it."""
     try:
         stats = device.memory_stats()
     except Exception:  # not every backend has memory statistics

@@ -18,8 +18,8 @@ def divergence(mean: jax.Array, shift: jax.Array) -> jax.Array:
     """Return `kl(mean, mean + shift)` >= 0, with `0 log 0 = 0`.
 
     Args:
-      mean: in [0, 1], of any shape.
-      shift: in [-mean, 1 - mean], of the same shape.
+      mean: array of any shape, in [0, 1].
+      shift: array of the same shape, in [-mean, 1 - mean].
     """
     tiny = jnp.finfo(mean.dtype).tiny
     left = 1.0 - mean
@@ -40,8 +40,8 @@ def upper(mean: jax.Array, level: jax.Array) -> jax.Array:
     float64 (five steps), as numerics/test_bernoulli.py and float32/test_armed.py check.
 
     Args:
-      mean: in [0, 1], of any shape.
-      level: >= 0, of the same shape.
+      mean: array of any shape, in [0, 1].
+      level: array of the same shape, >= 0.
     """
     real = jnp.finfo(mean.dtype)
     left = 1.0 - mean  # upper bound on x

@@ -1,10 +1,10 @@
 """Upper quantiles of beta distributions, by one or two evaluations of the incomplete beta function.
 
 In z = log(x / (1 - x)) the density of Beta(a, b) is exp(-phi(z)) up to a constant, with its mode at x = p = a / n,
-n = a + b, and phi' = n (x - p). Let r be the signed root of 2 (phi(z) - phi(mode)) = 2 n kl(p, x). Up to terms
-of the order 1 / n, r + log(phi' / (r sqrt(n p (1 - p)))) / r has the tails of a normal distribution (Temme, SIAM J.
-Math. Anal. 13, 1982; Barndorff-Nielsen's r*). The quantile u of the normal distribution therefore gives a starting
-value,
+n = a + b, and phi' = n (x - p). Let r be the square root of 2 (phi(z) - phi(mode)) = 2 n kl(p, x), with the sign of x -
+p. Up to terms of the order 1 / n, r + log(phi' / (r sqrt(n p (1 - p)))) / r has the tails of a normal distribution
+(Temme, SIAM J. Math. Anal. 13, 1982; Barndorff-Nielsen's r*). The quantile u of the normal distribution therefore gives
+a starting value,
 
     kl(p, x) = u^2 / (2 n),   then   z - log(phi' / (u sqrt(n p (1 - p)))) / phi'
 
@@ -29,9 +29,9 @@ def upper_quantile(a: jax.Array, b: jax.Array, tail: jax.Array) -> jax.Array:
     (numerics/test_beta_quantile.py and float32/test_beta_quantile.py).
 
     Args:
-      a: positive, of any shape.
-      b: positive, of the same shape.
-      tail: in (0, 1), of the same shape, or `[]`.
+      a: positive array of any shape.
+      b: positive array of the same shape.
+      tail: array of the same shape or `[]`, in (0, 1).
     """
     log_tail = jnp.log(tail)
     log_beta = elementary.log_gamma(a) + elementary.log_gamma(b) - elementary.log_gamma(a + b)

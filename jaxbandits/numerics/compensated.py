@@ -1,8 +1,8 @@
 """Kahan summation over many rounds: the state is the total and the rounding error of the last addition.
 
 A plain sum of n terms of equal size has an error of up to n times the machine epsilon times the total, and in float32
-it stops growing after about 10^7 rounds. The error of a Kahan sum is at most twice the machine epsilon times the sum of
-absolute values until n reaches the inverse of the machine epsilon (10^7 in float32;
+the sum stops growing after about 10^7 rounds. The error of a Kahan sum is at most twice the machine epsilon times the
+sum of absolute values until n reaches the inverse of the machine epsilon (10^7 in float32;
 numerics/test_compensated.py::test_float32_sum_is_rounded_once), and only slightly larger for longer sums.
 """
 
@@ -16,7 +16,7 @@ from jaxbandits.tracing.batching import trials_last
 
 
 class CompensatedSum(NamedTuple):
-    """Running sum of arrays that all have the same shape and type, for use in a state."""
+    """Running sum of arrays that all have the same shape and type, for use in the state of a learner."""
 
     total: jax.Array  # [...]  the sum
     error: jax.Array  # [...]  amount by which rounding in the last addition made `total` too large

@@ -18,7 +18,7 @@ from jaxbandits.tracing.vmap_last import vmap_last
 
 
 class Design(NamedTuple):
-    """A design on K arms, and its largest variance."""
+    """Weights of a design on K arms, with the largest variance of an arm's estimated mean reward."""
 
     weights: jax.Array  # [K]  w, with sum 1
     largest: jax.Array  # []  g(w)
@@ -26,16 +26,16 @@ class Design(NamedTuple):
 
 
 def optimal_design(arms: jax.Array, steps: int) -> Design:
-    """Return weights computed by the Frank-Wolfe method with exact line search (Fedorov 1972; Wynn 1970).
+    """Return a near-optimal design, by the Frank-Wolfe method with exact line search (Fedorov 1972; Wynn 1970).
 
-    The method starts from equal weights on the arms that Gram-Schmidt orthogonalisation with pivoting selects: the
-    next arm is the one with the longest remainder after the projections on the selected arms are removed. Each of the
+    The method starts from equal weights on the arms that Gram-Schmidt orthogonalisation with pivoting selects: the next
+    arm is the arm with the longest remainder after the projections onto the selected arms are removed. Each of the
     `steps` steps then moves a share $(g / r - 1) / (g - 1)$ of the weight to the arm with the largest variance, so that
     at most r + steps arms have positive weight. A remainder of the size of rounding errors is treated as 0.
 
     Args:
-      arms: `[K, d]`, not all 0; a zero vector never receives weight.
-      steps: number of steps, static; with 4 d steps, g(w) is below 2 r for the arm sets of
+      arms: `[K, d]` feature vectors, not all of which are 0; a zero vector never receives weight.
+      steps: number of steps (static); with 4 d steps, g(w) is below 2 r for the arm sets of
         tests/numerics/test_design.py.
     """
     n_arms, dim = arms.shape

@@ -155,8 +155,8 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 def log_gamma(x: ArrayLike) -> jax.Array:
     """Compute `jax.scipy.special.gammaln` for x >= 0 with a tenth of its operations, so that it compiles faster.
 
-    For x >= 8 it is Stirling's series, with a truncation error below 1e-15. For x < 8 the series is evaluated at x + 8,
-    and `Gamma(x + 8) = x (x + 1) ... (x + 7) Gamma(x)` is used.
+    For x >= 8 the result is Stirling's series, with a truncation error below 1e-15. For x < 8 the series is evaluated
+    at x + 8, and `Gamma(x + 8) = x (x + 1) ... (x + 7) Gamma(x)` is used.
     """
     x = jnp.asarray(x)
     small = x < _SHIFT
@@ -176,8 +176,8 @@ def log_gamma(x: ArrayLike) -> jax.Array:
 def sin_half_pi(v: jax.Array) -> jax.Array:
     """Compute `sin(pi v / 2)` for v in [-1, 1] as an odd polynomial.
 
-    In float64 it is a Taylor polynomial with a truncation error of 6e-21; in float32 it interpolates at Chebyshev's
-    points, with an error of at most 7e-9. XLA's sine spends most of its time on reducing the argument, which this range
-    does not need.
+    In float64 the polynomial is a Taylor polynomial with a truncation error of 6e-21; in float32 it interpolates at
+    Chebyshev's points, with an error of at most 7e-9. XLA's sine spends most of its time on reducing the argument,
+    which this range does not need.
     """
     return v * _polynomial(_SINE_32 if v.dtype == jnp.float32 else _SINE_64, v * v)

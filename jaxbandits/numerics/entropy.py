@@ -33,14 +33,13 @@ def entropic_step(
     """Return `log p` for `p = argmin_p <p, loss> + D_phi(p, q)` over the simplex, and the multiplier nu.
 
     nu is the root of `F(nu) = logsumexp(log q - rate (loss + nu))`, a convex and decreasing function. Newton's method
-    approaches the root monotonically from the left; a start to the right of the root is followed by a point to its
-    left. Under `vmap` the loop
-    runs until the slowest trial of the batch is done.
+    approaches the root monotonically from the left; from a start to the right of the root, its first step leads to the
+    left. Under `vmap` the loop runs until the slowest trial of the batch is done.
 
     Args:
       log_q: `[K]` logarithms of the weights q, which need not be normalised; -inf excludes a coordinate.
-      loss: `[K]`, finite.
-      rate: `[K]` or a scalar, > 0.
+      loss: `[K]` loss vector, finite.
+      rate: step sizes `[K]` or a scalar, > 0.
       start: a guess of nu, such as the multiplier of the previous step. None: Newton's method starts from `-max(loss)`,
         which is a lower bound on nu if q sums to one.
 

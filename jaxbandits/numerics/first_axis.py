@@ -27,7 +27,7 @@ def max(x: jax.Array) -> jax.Array:
 def argmax(x: jax.Array) -> jax.Array:
     """Return the index `[...]` int32 of the first maximum along the first axis of an array `[n, ...]` without NaN.
 
-    It is faster than `jnp.argmax`, which checks for NaN in every comparison.
+    This function is faster than `jnp.argmax`, which checks for NaN in every comparison.
     """
     (x,) = barrier([x])
     return short_axes.argextreme(lax.gt, x, 0, jnp.int32)

@@ -1,8 +1,9 @@
-"""The distribution over arms that minimises the information ratio (Russo & Van Roy, NeurIPS 2014, Proposition 6).
+"""Distribution over arms that minimises the information ratio (Russo & Van Roy, NeurIPS 2014, Proposition 6).
 
-    minimise (p'D)^2 / p'g   over probabilities p; some minimiser has at most two arms in its support
+    minimise (p'D)^2 / p'g   over probabilities p; D: expected regrets of the arms, g: their information gains
 
-For a pair (i, j) of arms, of which i is played with probability q, the ratio is convex in q, and stationary at
+Some minimiser has at most two arms in its support. For a pair (i, j) of arms, of which i is played with probability q
+and j with 1 - q, the ratio is convex in q, and stationary at
 
     q = D_j / (D_i - D_j) - 2 g_j / (g_i - g_j)
 
@@ -24,12 +25,12 @@ _LEAST = 1e-30  # lower bound on shortfalls and gains, so that the ratio is defi
 
 
 def minimize_information_ratio(shortfall: jax.Array, gain: jax.Array, mask: jax.Array) -> jax.Array:
-    """Return the probabilities `[K]` of a minimiser, 0 where the mask is False.
+    """Return probabilities `[K]` of the arms that minimise the information ratio; they are 0 where the mask is False.
 
     Args:
       shortfall: D `[K]`, expected regret of each arm; negative numbers count as 0.
-      gain: g `[K]`, information gain of each arm; negative numbers count as 0. If all are 0, the arm with the least
-        shortfall is chosen.
+      gain: g `[K]`, information gain of each arm; negative numbers count as 0. If all gains are 0, the arm with the
+        smallest shortfall is chosen.
       mask: `[K]` True where an arm may be played; at least one is True.
     """
     n_arms = len(shortfall)

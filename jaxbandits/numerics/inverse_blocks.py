@@ -37,20 +37,20 @@ _TERMS = 16  # number of terms of a sum in one kernel; more terms take longer to
 
 
 class ColumnBlocks(NamedTuple):
-    """The factor U as blocks of its columns, and the pivots E."""
+    """Factor U, stored as blocks of its columns, and pivots E."""
 
     columns: tuple[CompensatedSum, ...]  # leaves [m, h]: the first h entries of the columns h - m + 1, ..., h of U
     pivots: CompensatedSum  # leaves [d]  E
 
 
 def init(dim: int, ridge: jax.Array) -> ColumnBlocks:
-    """Return the blocks for `ridge` times the identity matrix."""
+    """Return the stored factors of the inverse of `ridge` times the identity matrix, as blocks of columns."""
     columns, pivots = _diagonal(dim, BLOCKS)(ridge)
     return ColumnBlocks(columns=tuple(map(CompensatedSum.init, columns)), pivots=CompensatedSum.init(pivots))
 
 
 def from_factor(transposed: jax.Array, pivots: Vector) -> ColumnBlocks:
-    """Return the blocks for given U' `[d, d]` and E `[d]`; only the part of U' below the diagonal is read."""
+    """Return the stored factors for U' `[d, d]` and pivots E `[d]`; only the part of U' below the diagonal is read."""
     dim = len(pivots)
     lower = jnp.where(jnp.tri(dim, k=-1, dtype=bool), transposed, jnp.eye(dim, dtype=transposed.dtype))
     columns = [lower[start:stop, :stop] for start, stop in itertools.pairwise(_stops(dim, BLOCKS))]
@@ -171,7 +171,7 @@ def _upper_product(columns: tuple[jax.Array, ...], v: Vector) -> Vector:
 
 @trials_last
 def image(columns: tuple[jax.Array, ...], pivots: Vector, x: Vector) -> tuple:
-    """Return the fields of `inverse_factors.Image`."""
+    """Return the fields of `inverse_factors.Image` for a vector x, as a tuple."""
     f = _transposed_product(columns, x)
     pivots = _expand(pivots, 1, f.shape[1:])
     v = _elementwise(lax.div, f, pivots)
@@ -186,7 +186,7 @@ def image(columns: tuple[jax.Array, ...], pivots: Vector, x: Vector) -> tuple:
 
 
 def add(sums: ColumnBlocks, f: ArrayLike, before: ArrayLike, v: ArrayLike, weight: ArrayLike) -> ColumnBlocks:
-    """Return the blocks for `V + weight x x'`, given the fields of the image of x."""
+    """Return the stored factors for V + weight x x', given those for V and the fields of the image of x."""
     columns, pivots = _add(*sums, f, before, v, weight)
     return ColumnBlocks(columns=tuple(CompensatedSum(*block) for block in columns), pivots=CompensatedSum(*pivots))
 
@@ -251,7 +251,7 @@ def _add_to_block(
 
 @functools.cache
 def quadratic_forms(axes: int) -> Callable[[tuple[jax.Array, ...], Vector, jax.Array], jax.Array]:
-    """Return a function that maps the totals and an array `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]`."""
+    """Return a function from columns, pivots and vectors x `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]`."""
 
     @trials_last
     def forms(columns: tuple[jax.Array, ...], pivots: Vector, rows: jax.Array) -> jax.Array:
@@ -280,20 +280,20 @@ def _squares_over(f: jax.Array, inverses: Vector) -> jax.Array:
 
 @trials_last
 def matvec(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
-    """Return `V^{-1} y`."""
+    """Return `V^{-1} y`, given the blocks of U and the pivots of V."""
     f = _transposed_product(columns, y)
     return _upper_product(columns, barrier(f / pivots))
 
 
 @trials_last
 def root_matvec(columns: tuple[jax.Array, ...], pivots: Vector, z: Vector) -> Vector:
-    """Return `U diag(1 / E)^{1/2} z`."""
+    """Return `U diag(1 / E)^{1/2} z`, given the blocks of U and the pivots E of V."""
     return _upper_product(columns, z * lax.rsqrt(pivots))
 
 
 @trials_last
 def solve(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
-    """Return `V y`."""
+    """Return `V y`, given the blocks of U and the pivots of V."""
     scaled = barrier(pivots * _coordinates(columns, y))
     z = jnp.zeros_like(scaled)
     for block in columns:  # product with U^{-T}; entries of z that are not yet computed are 0
@@ -328,7 +328,7 @@ def _coordinates(columns: tuple[jax.Array, ...], y: Vector) -> Vector:
 
 @trials_last
 def norm_sq(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> jax.Array:
-    """Return `y'V y`."""
+    """Return `y'V y`, given the blocks of U and the pivots of V."""
     return _squares_over(_coordinates(columns, y)[None], pivots)[0]
 
 
@@ -356,7 +356,7 @@ def _weighted_gram(rows: jax.Array, weights: jax.Array) -> Symmetric:
 
 @trials_last
 def shifted_system(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> tuple:
-    """Return the fields of `inverse_factors.ShiftedSystem`."""
+    """Return the fields of `inverse_factors.ShiftedSystem` for a vector y, as a tuple."""
     trials = jnp.broadcast_shapes(columns[0].shape[2:], pivots.shape[1:], y.shape[1:])
     upper = _expand(_transposed_factor(columns), 2, trials)
     dim = len(pivots)
@@ -373,5 +373,5 @@ def shifted_system(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) ->
 
 @trials_last
 def to_dense(columns: tuple[jax.Array, ...], pivots: Vector) -> Symmetric:
-    """Return V^{-1} `[d, d]`."""
+    """Return V^{-1} `[d, d]`, given the blocks of U and the pivots of V."""
     return _weighted_gram(_transposed_factor(columns), barrier(1.0 / pivots))

@@ -24,12 +24,12 @@ from jaxbandits.tracing.short_axes import entry
 
 
 def init(dim: int, ridge: jax.Array) -> CompensatedSum:
-    """Return the sums for `ridge` times the identity matrix."""
+    """Return the stored factors of the inverse of `ridge` times the identity matrix."""
     return CompensatedSum.init(_diagonal(dim)(ridge))
 
 
 def from_factor(transposed: jax.Array, pivots: Vector) -> CompensatedSum:
-    """Return the sums for given U' `[d, d]` and E `[d]`; only the part of U' below the diagonal is read."""
+    """Return the stored factors for U' `[d, d]` and pivots E `[d]`; only the part of U' below the diagonal is read."""
     columns = [jnp.concatenate([transposed[j, :j], pivots[j : j + 1]]) for j in range(len(pivots))]
     return CompensatedSum.init(jnp.concatenate(columns))
 
@@ -57,13 +57,13 @@ def _columns(entries: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
 
 @trials_last
 def pivots(entries: jax.Array) -> Vector:
-    """Return E `[d]`."""
+    """Return the pivots E `[d]` of V, given the stored entries."""
     return join([pivot[None] for pivot in _columns(entries)[1]])
 
 
 @trials_last
 def image(entries: jax.Array, x: Vector) -> tuple:
-    """Return the fields of `inverse_factors.Image`."""
+    """Return the fields of `inverse_factors.Image` for a vector x, as a tuple."""
     columns, pivots = _columns(entries)
     dim = len(pivots)
     f = barrier([x[j] + _product(u, x[:j]) if j else x[0] for j, u in enumerate(columns)])
@@ -85,7 +85,7 @@ def _product(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def add(sums: CompensatedSum, f: ArrayLike, before: ArrayLike, partial: ArrayLike, weight: ArrayLike) -> CompensatedSum:
-    """Return the sums for `V + weight x x'`, given the fields of the image of x."""
+    """Return the stored factors for V + weight x x', given those for V and the fields of the image of x."""
     return sums.add(_increment(f, before, partial, weight))
 
 
@@ -101,7 +101,7 @@ def _increment(f: list[jax.Array], before: list[jax.Array], partial: list, weigh
 
 @functools.cache
 def quadratic_forms(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """Return a function that maps the totals and an array `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]`."""
+    """Return a function from stored entries and vectors x `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]`."""
 
     @trials_last
     def forms(entries: jax.Array, rows: jax.Array) -> jax.Array:
@@ -123,7 +123,7 @@ def quadratic_forms(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
 
 @trials_last
 def matvec(entries: jax.Array, y: Vector) -> Vector:
-    """Return `V^{-1} y`."""
+    """Return `V^{-1} y`, given the stored entries of U and the pivots of V."""
     columns, pivots = _columns(entries)
     f = [y[j] + _product(u, y[:j]) if j else y[0] for j, u in enumerate(columns)]
     v = barrier([a / pivot for a, pivot in zip(f, pivots, strict=True)])
@@ -134,7 +134,7 @@ def matvec(entries: jax.Array, y: Vector) -> Vector:
 
 @trials_last
 def root_matvec(entries: jax.Array, z: Vector) -> Vector:
-    """Return `U diag(1 / E)^{1/2} z`."""
+    """Return `U diag(1 / E)^{1/2} z`, given the stored entries of U and the pivots E of V."""
     columns, pivots = _columns(entries)
     v = barrier([z[j] * jax.lax.rsqrt(pivot) for j, pivot in enumerate(pivots)])
     entries_of = [list(u) for u in columns]
@@ -144,7 +144,7 @@ def root_matvec(entries: jax.Array, z: Vector) -> Vector:
 
 @trials_last
 def solve(entries: jax.Array, y: Vector) -> Vector:
-    """Return `V y`."""
+    """Return `V y`, given the stored entries of U and the pivots of V."""
     columns, pivots = _columns(entries)
     z = [pivots[j] * a for j, a in enumerate(_coordinates(columns, y))]
     for j, u in enumerate(columns):  # product with U^{-T}
@@ -163,13 +163,13 @@ def _coordinates(columns: list[jax.Array], y: Vector) -> list[jax.Array]:
 
 @trials_last
 def norm_sq(entries: jax.Array, y: Vector) -> jax.Array:
-    """Return `y'V y`."""
+    """Return `y'V y`, given the stored entries of U and the pivots of V."""
     columns, pivots = _columns(entries)
     return sum_terms(pivots[j] * a * a for j, a in enumerate(_coordinates(columns, y)))
 
 
 def shifted_system(entries: jax.Array, y: Vector) -> tuple:
-    """Return the fields of `inverse_factors.ShiftedSystem`."""
+    """Return the fields of `inverse_factors.ShiftedSystem` for a vector y, as a tuple."""
     columns, pivots, coordinates = barrier(_inverse_factor(entries, y))
     return columns, jnp.einsum("ki,kj->ij", columns, columns), pivots, coordinates
 
@@ -197,7 +197,7 @@ def _transposed_factor(columns: list[jax.Array]) -> jax.Array:
 
 @trials_last
 def to_dense(entries: jax.Array) -> Symmetric:
-    """Return V^{-1} `[d, d]`."""
+    """Return V^{-1} `[d, d]`, given the stored entries of U and the pivots of V."""
     columns, pivots = _columns(entries)
     rows = _transposed_factor(columns)
     return sum_terms((row / pivot)[:, None] * row[None] for row, pivot in zip(rows, pivots, strict=True))

@@ -1,4 +1,4 @@
-"""Factors of V^{-1} for updates `V <- V + w x x'`, from which confidence widths are accurate even in float32.
+"""Factors of V^{-1} for updates `V <- V + w x x'`, which give accurate confidence widths even in float32.
 
     V^{-1} = U diag(1 / E) U',   U upper triangular with ones on its diagonal, E > 0 the pivots of V
 
@@ -48,7 +48,7 @@ WRITTEN_OUT = 12
 
 
 class InverseFactors(NamedTuple):
-    """Factors of V^{-1}, for use in a state."""
+    """Factors of V^{-1}, for use in the state of a learner."""
 
     sums: CompensatedSum | ColumnBlocks  # [d (d + 1) / 2] of `inverse_entries`, or the blocks of `inverse_blocks`
 
@@ -95,7 +95,7 @@ def from_matrix(matrix: Symmetric) -> InverseFactors:
 
 
 def image(inverse: InverseFactors, x: Vector) -> Image:
-    """Return `V^{-1} x` and `x'V^{-1} x`, with the intermediate results that `add` needs."""
+    """Return the image of x: `V^{-1} x` and `x'V^{-1} x`, with the intermediate results that `add` needs."""
     form, totals = _form(inverse)
     return Image(*form.image(*totals, x))
 
@@ -105,15 +105,15 @@ def add(inverse: InverseFactors, weight: ArrayLike, image: Image) -> InverseFact
 
     Args:
       inverse: factors of the inverse of V.
-      weight: `[]` >= 0.
-      image: `image(inverse, x)`.
+      weight: `[]` weight of the new sample, >= 0.
+      image: image of the new vector x, `image(inverse, x)`.
     """
     form, _ = _form(inverse)
     return InverseFactors(form.add(inverse.sums, image.f, image.before, image.partial, weight))
 
 
 def quadratic_forms(inverse: Inverse, rows: jax.Array) -> jax.Array:
-    """Return `x'V^{-1} x` `[...]` for every vector x of an array `[..., d]`."""
+    """Return `x'V^{-1} x` `[...]` for every vector x of an array `[..., d]`, given V^{-1} or its factors."""
     if not isinstance(inverse, InverseFactors):
         return jnp.sum((rows @ inverse) * rows, axis=-1)
     form, totals = _form(inverse)
@@ -121,7 +121,7 @@ def quadratic_forms(inverse: Inverse, rows: jax.Array) -> jax.Array:
 
 
 def matvec(inverse: Inverse, y: Vector) -> Vector:
-    """Return `V^{-1} y`."""
+    """Return `V^{-1} y`, given V^{-1} or its factors."""
     if not isinstance(inverse, InverseFactors):
         return inverse @ y
     form, totals = _form(inverse)
@@ -135,19 +135,19 @@ def root_matvec(inverse: InverseFactors, z: Vector) -> Vector:
 
 
 def solve(inverse: InverseFactors, y: Vector) -> Vector:
-    """Return `V y`."""
+    """Return `V y`, given the factors of V^{-1}."""
     form, totals = _form(inverse)
     return form.solve(*totals, y)
 
 
 def norm_sq(inverse: InverseFactors, y: Vector) -> jax.Array:
-    """Return `y'V y`, computed as a sum of squares."""
+    """Return `y'V y`, computed as a sum of squares from the factors of V^{-1}."""
     form, totals = _form(inverse)
     return form.norm_sq(*totals, y)
 
 
 class ShiftedSystem(NamedTuple):
-    """V^{-1} and y, transformed so that `solve_shifted` takes O(d^3) operations for any mu; G = U^{-1}."""
+    """V^{-1} and y, transformed so that `solve_shifted` takes O(d^3) operations for each mu; G stands for U^{-1}."""
 
     columns: jax.Array  # [d, d]  G'
     gram: Symmetric  # [d, d]  G G'
@@ -174,14 +174,14 @@ def solve_shifted(system: ShiftedSystem, mu: jax.Array) -> tuple[Vector, Vector]
 
 
 def pivots(inverse: InverseFactors) -> Vector:
-    """Return E `[d]`, whose product is the determinant of V."""
+    """Return the pivots E `[d]`, whose product is the determinant of V."""
     if isinstance(inverse.sums, ColumnBlocks):
         return inverse.sums.pivots.total
     return inverse_entries.pivots(inverse.sums.total)
 
 
 def to_dense(inverse: Inverse) -> Symmetric:
-    """Return V^{-1} `[d, d]` itself, with the rounding errors that the factors avoid."""
+    """Return V^{-1} `[d, d]` as a matrix, which has the rounding errors that the factors avoid."""
     if not isinstance(inverse, InverseFactors):
         return inverse
     form, totals = _form(inverse)

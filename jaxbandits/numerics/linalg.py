@@ -42,7 +42,7 @@ def trace(m: jax.Array) -> jax.Array:
 
 
 def factor(m: Symmetric) -> Any:
-    """Factor a positive definite `m` for `solve` and `log_det`, by unrolled LDL' for small d, else by Cholesky."""
+    """Return factors of a positive definite `m` for `solve` and `log_det`, by LDL' for small d, else by Cholesky."""
     return _ldl(m) if m.shape[0] <= _UNROLLED_SOLVE else jnp.linalg.cholesky(m)
 
 
@@ -99,8 +99,9 @@ def _ldl_solve(factors: tuple[list[jax.Array], list[jax.Array]], b: Vector) -> V
 def cholesky_and_inverse(m: Symmetric) -> tuple[jax.Array, jax.Array]:
     """Return the Cholesky factor L of a positive definite m, and L^{-1}.
 
-    A matrix with more than 32 rows is split into halves recursively. The interpreter unrolls the factorisation of a
-    block of up to 32 rows, whereas LAPACK would be called for each trial, which takes several times as long.
+    A matrix with more than 32 rows is split into halves recursively. The interpreter `vmap_last` unrolls the
+    factorisation of a block of up to 32 rows, whereas LAPACK would be called for each trial, which takes several times
+    as long.
     """
     dim = m.shape[0]
     if dim <= _UNROLLED_SOLVE:

@@ -1,4 +1,4 @@
-"""Convex losses as pytrees of parameters, with methods that compute value and gradient at any point.
+"""Convex losses, as pytrees of parameters with methods that compute the value and the gradient at any point.
 
 An environment draws the parameters of the loss of a round, and evaluates the loss at the points that the learner
 queries; `evaluate` does this for several points.
@@ -16,14 +16,14 @@ from jaxbandits.numerics.linalg import Vector
 
 
 class Loss(Protocol):
-    """Convex function of a point `[d]`."""
+    """Protocol of a convex function of a point `[d]`, with its value `[]` and gradient `[d]`."""
 
     def value(self, x: Vector) -> jax.Array: ...
     def gradient(self, x: Vector) -> Vector: ...
 
 
 class Linear(NamedTuple):
-    """`f(x) = <slope, x>`; ||slope||-Lipschitz."""
+    """Linear loss `f(x) = <slope, x>`; ||slope||-Lipschitz."""
 
     slope: Vector  # [d]
 
@@ -36,7 +36,7 @@ class Linear(NamedTuple):
 
 
 class Quadratic(NamedTuple):
-    """`f(x) = ||x - target||^2 / 2`; 1-smooth, not Lipschitz on unbounded domains."""
+    """Quadratic loss `f(x) = ||x - target||^2 / 2`; 1-smooth, not Lipschitz on unbounded domains."""
 
     target: Vector  # [d]
 
@@ -49,7 +49,7 @@ class Quadratic(NamedTuple):
 
 
 class PseudoHuber(NamedTuple):
-    """`f(x) = sqrt(1 + ||x - target||^2) - 1`; 1-smooth and 1-Lipschitz."""
+    """Pseudo-Huber loss `f(x) = sqrt(1 + ||x - target||^2) - 1`; 1-smooth and 1-Lipschitz."""
 
     target: Vector  # [d]
 
@@ -64,7 +64,7 @@ class PseudoHuber(NamedTuple):
 
 
 class Logistic(NamedTuple):
-    """`f(x) = ln(1 + exp(-label <features, x>))` with a label in {-1, 1}; ||features||-Lipschitz."""
+    """Logistic loss `f(x) = ln(1 + exp(-label <features, x>))` with a label in {-1, 1}; ||features||-Lipschitz."""
 
     features: Vector  # [d]
     label: jax.Array  # []
@@ -77,7 +77,7 @@ class Logistic(NamedTuple):
 
 
 class SquaredError(NamedTuple):
-    """`f(x) = (<features, x> - target)^2 / 2`; ||features||^2-smooth."""
+    """Squared error `f(x) = (<features, x> - target)^2 / 2` of a linear model; ||features||^2-smooth."""
 
     features: Vector  # [d]
     target: jax.Array  # []
@@ -90,7 +90,7 @@ class SquaredError(NamedTuple):
 
 
 class ScaledLoss(NamedTuple):
-    """`f(x) = scale loss(x)` with `scale >= 0`."""
+    """Loss multiplied by a number, `f(x) = scale loss(x)` with `scale >= 0`."""
 
     loss: Any  # a Loss
     scale: ArrayLike  # []

@@ -2,7 +2,7 @@
 
 Positive floats have the same order as the integers that their bits represent. For each bit of the result, a bisection
 step counts the numbers below a candidate, which takes 32 passes over the data in float32 and 64 in float64. Under
-`vmap` each pass is a vectorised loop over trials, whereas XLA:CPU would sort the numbers of one trial after another.
+`vmap` each pass is a vectorised loop over trials, whereas XLA:CPU would sort the numbers of one trial at a time.
 """
 
 import jax
@@ -16,7 +16,7 @@ def median(values: jax.Array, count: jax.Array) -> jax.Array:
     """Return the median of the first `count` numbers; for an even count, the mean of the middle two.
 
     Args:
-      values: `[n]`, finite.
+      values: `[n]` finite numbers.
       count: `[]` whole number from 0 to n; for 0 the result is 0.
     """
     n, real = values.shape[0], values.dtype

@@ -30,8 +30,8 @@ def backward_induction(rewards: jax.Array, transitions: jax.Array) -> Plan:
     """Return an optimal policy and its values; among equally good actions the policy takes the first.
 
     Args:
-      rewards: `[H, nS, nA]`.
-      transitions: `[nS, nA, nS]`.
+      rewards: `[H, nS, nA]` mean rewards r_h(s, a).
+      transitions: `[nS, nA, nS]` probabilities P(s' | s, a).
     """
 
     def step(following: jax.Array, reward: jax.Array) -> tuple[jax.Array, Plan]:
@@ -46,9 +46,9 @@ def policy_values(actions: jax.Array, rewards: jax.Array, transitions: jax.Array
     """Return the values `[H, nS]` of a policy.
 
     Args:
-      actions: `[H, nS]` int32.
-      rewards: `[H, nS, nA]`.
-      transitions: `[nS, nA, nS]`.
+      actions: `[H, nS]` int32, the actions pi_h(s) of the policy.
+      rewards: `[H, nS, nA]` mean rewards r_h(s, a).
+      transitions: `[nS, nA, nS]` probabilities P(s' | s, a).
     """
 
     def step(following: jax.Array, inputs: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:

@@ -1,9 +1,10 @@
 """Minimisers of quadratics over a Euclidean ball, or over its intersection with an ellipsoid, by secular equations.
 
-The minimiser is `x(mu)` for the least multiplier `mu >= 0` with `||x(mu)|| <= radius`. Newton's method on
-`1/radius - 1/||x(mu)||` from `mu = 0` approaches the root monotonically from the left. Under `vmap` the loop runs until
-the slowest trial of the batch is done, and not at all if every trial is inside the ball. Rescaling `x(0)` to the sphere
-would be the projection in the Euclidean norm, which is a different point.
+Let `x(mu)` be the minimiser, over the whole space, of the quadratic plus `mu ||x||^2 / 2`. The minimiser over the ball
+is `x(mu)` for the smallest multiplier `mu >= 0` with `||x(mu)|| <= radius`. Newton's method on `1/radius - 1/||x(mu)||`
+from `mu = 0` approaches the root monotonically from the left. Under `vmap` the loop runs until the slowest trial of the
+batch is done, and not at all if every trial is inside the ball. Rescaling `x(0)` to the sphere would give a different
+point, the projection in the Euclidean norm.
 
 A point counts as inside if its norm exceeds the radius by at most 8 rounding errors. Points that are played are
 rescaled so that they lie in the ball exactly. Estimates are not rescaled: each rescaling would pull them slightly
@@ -62,8 +63,8 @@ def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
     """Return `argmin_{||x|| <= radius} x'a x / 2 - b'x` for positive definite `a`.
 
     Args:
-      a: `[d, d]` positive definite.
-      b: `[d]`.
+      a: `[d, d]` positive definite matrix.
+      b: `[d]` vector of the linear term.
       radius: radius of the ball, > 0.
     """
     system = linalg.factor(a)
@@ -75,12 +76,12 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
     """Return `argmin_{||x|| <= radius} <slope, x> + ||x - center||_a^2 / 2` for positive definite `a`.
 
     The minimiser equals `minimise_on_ball(a, a @ center - slope, radius)`. If it lies inside the ball, it is computed
-    as `center - a^{-1} slope`, so that rounding errors in float32 are relative to the step and not to the center.
+    as `center - a^{-1} slope`, so that rounding errors are relative to the step and not to `center`.
 
     Args:
-      a: `[d, d]` positive definite.
-      center: `[d]`.
-      slope: `[d]`.
+      a: `[d, d]` positive definite matrix.
+      center: `[d]` centre of the proximal term.
+      slope: `[d]` gradient of the linear term.
       radius: radius of the ball, > 0.
     """
     system = linalg.factor(a)
@@ -159,7 +160,7 @@ def project_ball_and_ellipsoid(
     center: Vector,
     width: ArrayLike,
 ) -> Vector:
-    """Return `argmin ||x - y||_V` over `||x|| <= radius` and `||x - center||_M <= width`.
+    """Return the minimiser of `||x - y||_V` over `||x|| <= radius` and `||x - center||_M <= width`.
 
     The multiplier nu of the ellipsoid solves a secular equation for `x(nu)`, the minimiser over the ball of
     `||x - y||^2_V + nu ||x - center||^2_M`. Newton's method is safeguarded by a bracket, and each step searches for the
@@ -167,13 +168,13 @@ def project_ball_and_ellipsoid(
     `project_ball`, bit for bit.
 
     Args:
-      v: `[d, d]` positive definite V.
+      v: `[d, d]` positive definite matrix V.
       inverse: `[d, d]` the inverse of V, or the factors of the inverse.
       y: `[d]` the point to project.
       radius: radius of the ball, > 0.
-      metric: `[d, d]` positive definite M.
+      metric: `[d, d]` positive definite matrix M.
       center: `[d]` centre of the ellipsoid, which must lie in the ball.
-      width: > 0; infinity removes the ellipsoid constraint.
+      width: radius of the ellipsoid in the norm of M, > 0; infinity removes the ellipsoid constraint.
     """
     pull, middle = v @ y, metric @ center
 

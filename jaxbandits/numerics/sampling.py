@@ -1,4 +1,4 @@
-"""Sampling of an index from probabilities, or of k different indices with prescribed marginals, from random bits.
+"""Sample an index from probabilities, or k different indices with prescribed marginal probabilities, from random bits.
 
 Every result is a function of random words or uniform variates that the caller passes, so that a reference
 implementation can replay a run step by step.
@@ -70,7 +70,7 @@ def _count(is_behind: Callable[..., jax.Array], *ends: Any) -> jax.Array:
 
 
 def uniform_index(n: ArrayLike, word: jax.Array) -> jax.Array:
-    """Map a random word to one of 0, ..., n - 1, int32, each with probability 1/n to within 2^-32.
+    """Map a uint32 random word to an int32 index from 0 to n - 1, each with probability 1/n to within 2^-32.
 
     The result is the upper half of the 64-bit product of n and the word, computed from products of their halves.
     """
@@ -82,7 +82,10 @@ def uniform_index(n: ArrayLike, word: jax.Array) -> jax.Array:
 
 
 def uniform_available(word: jax.Array, n: int, mask: jax.Array | None) -> jax.Array:
-    """Map a random word to one of the indices, int32, where `mask` `[n]` is True (None: to one of all n indices)."""
+    """Map a random word to one of the int32 indices where `mask` `[n]` is True, with equal probabilities.
+
+    If the mask is None, all n indices are available.
+    """
     if mask is None:
         return uniform_index(n, word)
     rank = jnp.cumsum(mask)  # [n] number of available indices up to and including i
@@ -90,7 +93,7 @@ def uniform_available(word: jax.Array, n: int, mask: jax.Array | None) -> jax.Ar
 
 
 def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
-    """Draw k different indices `[k]`, int32, in no particular order; index i is drawn with probability `k q_i`.
+    """Draw k different int32 indices `[k]`, in no particular order; index i is drawn with probability `k q_i`.
 
     Dependent rounding turns the probabilities `p = k q` into 0 or 1, pair by pair. A random step changes both
     probabilities of a pair, makes one of them 0 or 1, and preserves their sum and each expectation. The first pair is
@@ -98,9 +101,9 @@ def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
 
     Args:
       q: `[m]` weights of at most 1/k each, with sum 1.
-      k: static, 1 <= k <= m.
-      u: `[m - 1]` uniforms in [0, 1]; `u[b - 1]` decides the pair with index b; it is not used if no earlier index is
-        undecided.
+      k: number of indices (static), 1 <= k <= m.
+      u: `[m - 1]` uniform variates in [0, 1]; `u[b - 1]` decides the pair with index b, and is not used if no earlier
+        index is undecided.
 
     References: R. Gandhi, S. Khuller, S. Parthasarathy, A. Srinivasan, "Dependent rounding and its applications to
       approximation algorithms", JACM 2006; Zhang et al., JMLR, Algorithm 9.
@@ -137,15 +140,16 @@ def _is_undecided(p: jax.Array) -> jax.Array:
 
 
 def systematic_sampling(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
-    """Draw k different indices `[k]`, int32 and ascending, from one uniform variate; index i has probability `k q_i`.
+    """Draw k different int32 indices `[k]`, in ascending order; index i is drawn with probability `k q_i`.
 
-    The interval [0, k] is divided into consecutive intervals of length `k q_i <= 1`, one for each index. The indices
-    whose intervals contain the points u, u + 1, ..., u + k - 1 are drawn. The marginals are those of `dep_round`, but
-    joint probabilities differ: some pairs of indices are never drawn together.
+    A single uniform variate u determines the draw. The interval [0, k] is divided into consecutive intervals of length
+    `k q_i <= 1`, one for each index, and the indices whose intervals contain the points u, u + 1, ..., u + k - 1 are
+    drawn. The marginals are those of `dep_round`, but joint probabilities differ: some pairs of indices are never drawn
+    together.
 
     Args:
       q: `[m]` weights of at most 1/k each, with sum 1.
-      k: static, 1 <= k <= m.
+      k: number of indices (static), 1 <= k <= m.
       u: `[]` a uniform variate in [0, 1).
     """
     ends, places = jnp.cumsum(k * q)[:-1], jnp.arange(k)

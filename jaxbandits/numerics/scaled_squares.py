@@ -8,7 +8,7 @@ from jax import lax
 
 
 class ScaledSquares(NamedTuple):
-    """Sum of squares of non-negative numbers (sizes), stored as `scale^2 total`, for use in a state.
+    """Sum of squares of non-negative numbers (sizes), stored as `scale^2 total`, for use in the state of a learner.
 
     In float32 the square of 1e20 is infinite and the square of 1e-23 is zero. Here sizes may lie anywhere between 1e-37
     and 1e38. If all sizes are multiplied by a power of two and stay in that range, only `scale` changes.

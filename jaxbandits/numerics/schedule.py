@@ -17,8 +17,8 @@ def power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
     All trials share the logarithm of t, so that under `vmap` a call costs one exponential per trial.
 
     Args:
-      t: integer, >= 0.
-      exponent: a floating array; the result has its type.
+      t: integer round index, >= 0.
+      exponent: array of floats, whose type the result has.
     """
     return jnp.exp(exponent * jnp.log(jnp.maximum(t, 1).astype(exponent.dtype)))
 
@@ -29,7 +29,7 @@ def inverse_roots(t: ArrayLike) -> jax.Array:
     A running sum in float32 would stop growing after about 10^7 terms.
 
     Args:
-      t: integer, >= 1.
+      t: number of terms, an integer >= 1.
     """
     root = 1.0 / jnp.sqrt(jnp.maximum(t, _LISTED).astype(float))  # int32 alone would give float32
     cube = root**3

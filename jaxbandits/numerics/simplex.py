@@ -35,7 +35,7 @@ def mirror_step(log_q: jax.Array, gain: jax.Array, step: ArrayLike, k: int = 1) 
       log_q: `[m]` logarithms of the weights q.
       gain: `[m]` gains, that is, negative losses.
       step: step size, >= 0.
-      k: static, 1 <= k <= m; the cap is 1/k.
+      k: inverse of the cap 1/k on the weights (static), 1 <= k <= m.
     """
     return kl_projection(log_q + step * gain, k)
 
@@ -56,8 +56,8 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     on k.
 
     Args:
-      log_p: `[m]`; adding a constant to all entries does not change the result.
-      k: static, 1 <= k <= m.
+      log_p: `[m]` logarithms of p; adding a constant to all entries does not change the result.
+      k: inverse of the cap 1/k on the weights (static), 1 <= k <= m.
     """
     if k == log_p.shape[-1]:
         return jnp.full_like(log_p, -math.log(k))
@@ -122,8 +122,8 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
     from the left; if all z_i are equal, it takes one step.
 
     Args:
-      log_q: `[m]`, finite.
-      loss: `[m]`, finite.
+      log_q: `[m]` logarithms of the weights q, finite.
+      loss: `[m]` loss vector, finite.
       step: step size, >= 0.
     """
     root = _above_least(log_q, loss, jnp.asarray(step, loss.dtype))
@@ -163,17 +163,17 @@ def _tsallis_weights(root: jax.Array, nu: jax.Array) -> jax.Array:
 
 
 def indicator(index: jax.Array, n: int) -> jax.Array:
-    """Return the unit vector `e_index` in R^n, by which an entry can be read or written without gather or scatter."""
+    """Return the unit vector `e_index` `[n]`, with which an entry can be read or written without gather or scatter."""
     return (jnp.arange(n, dtype=jnp.int32) == index).astype(jnp.result_type(float))
 
 
 def combine(q: jax.Array, rows: Any) -> Any:
-    """Return `sum_i q_i rows_i` over the leading axis of every leaf."""
+    """Return the tree `sum_i q_i rows_i`, the combination over the leading axis of every leaf of `rows`."""
     return jax.tree.map(lambda leaf: jnp.tensordot(q, leaf, 1), rows)
 
 
 def mean(rows: Any) -> Any:
-    """Return `sum_i rows_i / n` over the leading axis of every leaf."""
+    """Return the tree `sum_i rows_i / n`, the mean over the leading axis of every leaf of `rows`."""
     n = len(jax.tree.leaves(rows)[0])
     return combine(jnp.full(n, 1.0 / n), rows)
 

@@ -1,4 +1,4 @@
-"""Figures over swept fields: sensitivity of a metric, and regions where one learner beats another."""
+"""Figures over swept fields: sensitivity of a metric, and the regions in which one learner beats another."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -63,7 +63,7 @@ def draw(  # noqa: PLR0913
 ) -> "Axes":
     """Draw one curve per label, hyperparameter point and entry (see `Result.plot`).
 
-    The colour of a label in `order` depends only on its position there.
+    If a label is in `order`, its colour depends only on its position in `order`.
     """
     if not isinstance(band, str) or band not in BANDS:
         raise InputError(f"band must be one of {', '.join(BANDS)}, got {format_value(band)}")
@@ -109,7 +109,7 @@ def draw(  # noqa: PLR0913
 
 
 def is_logarithmic(record_points: np.ndarray) -> bool:
-    """Return whether record points are spaced by ratios rather than by differences, over more than a decade."""
+    """Return True if record points span more than a decade and are spaced by ratios rather than by differences."""
     gaps = np.diff(record_points)
     return bool(
         len(gaps) > 2
@@ -120,7 +120,7 @@ def is_logarithmic(record_points: np.ndarray) -> bool:
 
 
 def legend(ax: "Axes", title: str, outside: bool = False) -> None:
-    """Add a legend, either at the place where it covers the fewest points of curves, or next to the axes.
+    """Add a legend, either inside the axes where it hides the fewest points of curves, or next to the axes.
 
     Args:
       ax: axes to draw on.
@@ -138,7 +138,7 @@ def legend(ax: "Axes", title: str, outside: bool = False) -> None:
 def first_colours(result: LabelledTrials) -> dict[str, int]:
     """Return the colour index of the first curve of every label of a result.
 
-    It depends neither on the metric nor on the other curves, so that a learner looks the same in all figures of a
+    The index depends neither on the metric nor on the other curves, so that a label looks the same in all figures of a
     result.
     """
     places, at = {}, 0
@@ -293,7 +293,10 @@ _LONGEST_LEGEND = 60  # characters
 
 
 def legend_text(label: str) -> str:
-    """Escape text for a legend: matplotlib reads dollars as formulas, and hides a label with a leading underscore."""
+    """Return a label for a legend, shortened and escaped.
+
+    Matplotlib would read dollars as formulas, and would hide a label with a leading underscore.
+    """
     text = printable(label if len(label) <= _LONGEST_LEGEND else f"{label[: _LONGEST_LEGEND - 3]}...").replace(
         "$", r"\$"
     )
@@ -328,7 +331,7 @@ def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def axes(ax: "Axes | None") -> "Axes":
-    """Return the axes to draw on; new axes for None."""
+    """Return the axes to draw on: `ax`, or new axes if `ax` is None."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
 
@@ -340,7 +343,7 @@ def axes(ax: "Axes | None") -> "Axes":
 
 
 def spoken(metric: str, unit: str) -> str:
-    """Return the name of a metric for an axis."""
+    """Return the axis label of a metric: its name without underscores, and its unit in parentheses."""
     return metric.replace("_", " ") + (f" ({unit})" if unit else "")
 
 
@@ -362,7 +365,10 @@ def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: 
 
 
 def look(i: int) -> dict[str, Any]:
-    """Return colour, line style and marker of the i-th curve: no two curves look alike, no colour repeats among 16."""
+    """Return the colour, line style and marker of the i-th curve, as a dict of line settings.
+
+    No two curves look alike, and no colour repeats within 16 consecutive curves.
+    """
     turn = i // 8
     style, marker = STYLES[(i + turn) % 8], MARKERS[(i + 3 * turn) % 8]
     return {"color": COLOURS[i % len(COLOURS)], "linestyle": style, "marker": marker}

@@ -1,8 +1,8 @@
-"""Restrict JAX's caches of traces to the code of this package while a trial with foreign code is traced anew.
+"""Restrict JAX's trace caches to code of this package while a trial with foreign code is traced anew.
 
-JAX caches the traces of a user's jitted function even if a global that the function reads has changed, so foreign code
-is traced without these caches. Code of this package reads no such globals, and the caches reduce the time of its traces
-to a fifth.
+Foreign code is code outside this package. JAX returns a cached trace of a user's jitted function even if a global that
+the function reads has changed, so foreign code is traced without these caches. Code of this package reads no globals
+that change, and with the caches it is traced in a fifth of the time.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ _serve_own_code: contextvars.ContextVar[bool] = contextvars.ContextVar("serve_ow
 
 @contextlib.contextmanager
 def ignore_cached_traces(*, serve_own_code: bool) -> Iterator[None]:
-    """Trace functions under `jax.jit` anew in this context, except inside `own_code` if `serve_own_code`."""
+    """Trace jitted functions anew within a `with` block, except inside `own_code` if `serve_own_code` is True."""
     token = _serve_own_code.set(serve_own_code)
     try:
         with jax_compat.ignore_cached_traces():
@@ -28,7 +28,7 @@ def ignore_cached_traces(*, serve_own_code: bool) -> Iterator[None]:
 
 
 def own_code(*objects: Any) -> contextlib.AbstractContextManager[Any]:
-    """Return a context for calls of objects, in which the caches are used if the objects hold no foreign code."""
+    """Return a context manager for calls of objects; it uses the trace caches if the objects hold no foreign code."""
     if _serve_own_code.get() and not has_foreign_code(*objects):
         return jax_compat.serve_cached_traces()
     return contextlib.nullcontext()

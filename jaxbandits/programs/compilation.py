@@ -1,12 +1,13 @@
-"""Functions of programs: lower and identify them, and compile them when they are needed.
+"""Lower and identify the functions of programs, and compile them when they are needed.
 
-Within a process a function is found by its computation: its traces, the structure of its arguments, the settings and
-the device. Code that changes between two runs is therefore compiled again, in whichever module it is. A function whose
-traces do not show its whole computation (`tracing.traces`) is lowered in every run and found by its text, and one that
-calls Python is compiled in every run. Other processes find programs by their text (`programs.executables`). An LRU
-cache keeps at most `MAX_COMPILED` functions.
+Within a process, the key of a function is its computation: its traces, the structure of its arguments, the settings and
+the device. Code that changes between two runs is therefore compiled again, whichever module it is in. A function whose
+traces do not show its whole computation (`tracing.traces`) is lowered in every run, and its key is its lowered text; a
+function that calls Python is compiled in every run. Other processes find programs by their lowered text
+(`programs.executables`). An LRU cache keeps at most `MAX_COMPILED` functions.
 
-Compiled functions take and return random keys as plain arrays (`key_data`): JAX calls programs on plain arrays faster.
+Compiled functions take and return random keys as plain arrays (`key_data`), because JAX calls programs on plain arrays
+faster.
 """
 
 import collections
@@ -65,7 +66,7 @@ class LRUCache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        """Return the value of a key; if there is none, build it, or wait for the thread that does."""
+        """Return the value of a key; if there is none, build it, or wait for the thread that is building it."""
         with self._lock:
             is_new = key not in self._values
             future = self._values.setdefault(key, Future())
@@ -91,17 +92,18 @@ class LRUCache:
 
 
 class RateEstimator:
-    """Estimate of the seconds that a program takes per round, from its calls in this process."""
+    """Estimate of the seconds per round of a program, from its calls in this process."""
 
     def __init__(self) -> None:
         self._seconds_per_round: float | None = None
 
     def rounds_in(self, seconds: float, previous: int | None) -> int:
-        """Return the number of rounds that a call may play to take about `seconds`; 1 before any call was timed.
+        """Return the number of rounds that take about `seconds` in one call; 1 if no call has been timed.
 
         Args:
           seconds: intended duration of a call.
-          previous: rounds of the previous call in this batch; None for the first call.
+          previous: number of rounds of the previous call of this batch, of which the result is at most eight times;
+            None for the first call.
         """
         if self._seconds_per_round is None:
             return 1
@@ -109,10 +111,15 @@ class RateEstimator:
         return rounds if previous is None else min(rounds, previous * _LARGEST_STEP)
 
     def update(self, seconds: float, rounds: int, target_seconds: float) -> None:
-        """Update the estimate with a call.
+        """Update the estimate with the measured time of a call.
 
-        A call that took longer per round counts only if it took more than a tenth of `target_seconds`, since a shorter
-        call is mostly overhead.
+        A call that took longer per round than the estimate counts only if it took more than a tenth of
+        `target_seconds`, since a shorter call is mostly overhead.
+
+        Args:
+          seconds: duration of the call.
+          rounds: number of rounds that the call played.
+          target_seconds: intended duration of a call.
         """
         new, old = seconds / rounds, self._seconds_per_round
         if old is None or new < old or seconds > 0.1 * target_seconds:
@@ -120,7 +127,7 @@ class RateEstimator:
 
 
 class CompileUnit(NamedTuple):
-    """A function to compile, with its arguments."""
+    """Function to compile, with the shapes of its arguments."""
 
     name: str  # name of the function
     function: Callable[..., Any]
@@ -135,14 +142,14 @@ class CompileUnit(NamedTuple):
 
 
 class LoadedExecutable:
-    """Compiled function from disk. If its first call needs a function that this process lacks, it is compiled again."""
+    """Compiled function from disk; it is compiled again if its first call needs a routine that this process lacks."""
 
     def __init__(self, executable: Callable[..., Any], compile_again: Callable[[], Callable[..., Any]]):
         self._executable, self._compile_again = executable, compile_again
         self._succeeded, self._lock = False, threading.Lock()
 
     def __call__(self, *args: PyTree) -> Any:
-        """Call the function."""
+        """Call the function, and return its results."""
         if self._succeeded:
             return self._executable(*args)
         with self._lock:
@@ -159,9 +166,9 @@ class LoadedExecutable:
 
 
 class ProgramFunction:
-    """Function of a program, lowered and identified at construction, and compiled or read from disk when needed.
+    """Function of a program: lowered and identified at construction, compiled or read from disk when it is needed.
 
-    It takes and returns the `key_data` of random keys.
+    The compiled function takes and returns the `key_data` of random keys.
     """
 
     def __init__(self, unit: CompileUnit, device: Device):
@@ -175,7 +182,7 @@ class ProgramFunction:
         self.rate = RateEstimator()
 
     def compile(self) -> Callable[..., Any]:
-        """Return the compiled function."""
+        """Return the compiled function, after reading it from disk or compiling it if necessary."""
         with self._lock:
             if self._executable is None:
                 self._executable = self._load() or self._compile(self._lowered)
@@ -211,7 +218,11 @@ _functions = LRUCache(MAX_COMPILED)
 
 
 def get_function(unit: CompileUnit, device: Device) -> ProgramFunction:
-    """Return the function of a unit, reusing an equal one that this process has lowered."""
+    """Return the function of a `CompileUnit`; an equal function that this process has already lowered is reused.
+
+    Raises:
+      InputError: if the code computes other constants each time it is traced.
+    """
     key = _trace_key(unit, device)
     if key is not None:
         return _functions.get(key, lambda: ProgramFunction(unit, device))
@@ -251,7 +262,10 @@ def _place(device: Device) -> tuple[Any, ...]:
 
 
 def trace_unit(unit: CompileUnit, device_target: target.Target) -> Any:
-    """Return a `jax.stages.Traced` of a unit for a target; it takes and returns the `key_data` of random keys."""
+    """Trace a `CompileUnit` for a target, and return the `jax.stages.Traced`.
+
+    The traced function takes and returns the `key_data` of random keys.
+    """
 
     def plain(*args: PyTree) -> Any:
         # Make a new function for every unit, so that entries of JAX's caches are freed with it.
@@ -299,7 +313,7 @@ def _warn_once(option: str) -> None:
 
 
 def clear_compiled() -> None:
-    """Drop all functions of this process."""
+    """Drop all functions in the cache of this process."""
     _functions.clear()
 
 

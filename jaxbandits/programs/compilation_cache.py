@@ -1,15 +1,15 @@
 """Directory of compiled programs, from which later processes read programs instead of compiling them.
 
-The cache is on by default, in the user's cache directory, with one folder for each kind of CPU (programs compiled for
-one may not run on another). If it grows beyond 1 GiB, the least recently used files are deleted. On a CPU the files are
-those of `programs.executables`, on accelerators those of JAX's own compilation cache.
+The cache is on by default, in the user's cache directory, with one folder for each kind of CPU (a program compiled for
+one kind may not run on another). If it grows beyond 1 GiB, the least recently used files are deleted. On a CPU the
+files are those of `programs.executables`, on accelerators those of JAX's own compilation cache.
 
     JAXBANDITS_CACHE=off          no cache
     JAXBANDITS_CACHE=/some/where  another directory
     JAX_COMPILATION_CACHE_DIR, jax_compilation_cache_dir, jax_enable_compilation_cache: JAX's settings take precedence
 
-Caching is best effort: if its directory cannot be written, nothing is cached and nothing fails. Since programs are
-code, a directory that other users can write is not used; a warning says so once.
+Caching is best effort: an unwritable directory disables the cache without an error. Since programs are
+code, a directory that other users can write is not used, and one warning is issued.
 """
 
 import functools
@@ -34,10 +34,10 @@ _QUICK = 0.05  # programs that compile in fewer seconds are not saved in JAX's c
 
 
 def executables_for(device: Any) -> Executables | None:
-    """Return the directory of programs for a device; None if there is no cache, or if JAX's cache is in use.
+    """Return the stored programs for a device; None if the cache is off, or if JAX's own cache is used instead.
 
-    For an accelerator JAX's cache is switched on. Like every setting of JAX this applies to the whole process, so other
-    jitted functions are cached, too.
+    For an accelerator, JAX's cache is switched on. Like every setting of JAX, it applies to the whole process, so that
+    other jitted functions are cached, too.
     """
     if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
         return None  # JAX's own cache is in use, and programs that are read from it cannot be serialised again
@@ -61,13 +61,18 @@ def _enable(directory: Path) -> None:
 
 @functools.cache
 def cache_directory() -> Path | None:
-    """Create and return the cache directory of this process; None if it is switched off or cannot be written."""
+    """Create and return the cache directory of this process; None if the cache is off or cannot be written safely."""
     directory = choose_directory(os.environ, cpu_kind())
     return directory if directory is not None and _usable(directory) else None
 
 
 def choose_directory(environment: Mapping[str, str], kind: str) -> Path | None:
-    """Return the directory for a kind of CPU; None if the cache is switched off or there is no home directory."""
+    """Return the cache directory for a kind of CPU; None if the cache is off or there is no home directory.
+
+    Args:
+      environment: environment variables.
+      kind: digest of the kind of CPU (`cpu_kind`).
+    """
     wanted = environment.get(_SETTING, "")
     if wanted.lower() in ("off", "0", "no", "false"):
         return None

@@ -1,16 +1,16 @@
 """Compiled programs on disk, found by their content, so that a later process does not compile them again.
 
-The key of a program is a digest of its lowered text, in which all code and all constants are spelled out, of the
-options of its compilation, the versions of the packages that compile it, every setting of JAX and XLA, and the device.
+The key of a program is a digest of its lowered text (which contains all operations and constants), its compilation
+options, the versions of the packages that compile it, every setting of JAX and XLA, and the device.
 
-The files are machine code, which JAX serialises as pickles, so anyone who can write a file can run code. Only files
-that nobody else can have written are read (`base.private_files`), and only under the key with which they were saved:
-each file begins with a checksum of key and content. A program that cannot be saved or read is compiled.
+The files are machine code, which JAX serialises as pickles, so anyone who can write a file can run code. A file is read
+only if nobody else can have written it (`base.private_files`), and only under the key with which it was saved: each
+file begins with a checksum of key and content. A program that cannot be saved or read is compiled.
 
-Machine code may call functions of its process by name (custom calls). JAX looks up the addresses of LAPACK's routines
-when it lowers a program that needs them. A process that only reads such a program looks up the addresses first, since a
-call to a missing address ends the process. Programs with any other custom call (host callbacks, FFI targets of a user)
-are not saved, since a later process may not have registered them.
+Machine code may call functions of the process by name (custom calls). JAX looks up the addresses of LAPACK's routines
+when it lowers a program that needs them. A process that reads such a program from disk looks up the addresses first,
+since a call to a missing address crashes the process. Programs with any other custom call (host callbacks, FFI targets
+of a user) are not saved, since a later process may not have registered them.
 """
 
 import contextlib
@@ -37,18 +37,18 @@ _WITH_LAPACK, _PLAIN = b"L", b"P"  # the byte after the checksum: whether the pr
 
 
 class Executables:
-    """A directory of compiled programs."""
+    """Compiled programs in a directory."""
 
     def __init__(self, directory: Path):
         self.directory = directory
 
     def load(self, key: str, args: PyTree, out: PyTree, device: Any) -> Any | None:
-        """Return the program (`jax.stages.Compiled`) that was saved under a key; None if there is none.
+        """Return the program (`jax.stages.Compiled`) that was saved under a key; None if it is missing or damaged.
 
         Args:
           key: digest of everything that determines the program.
-          args: arguments of the program, or pytrees of their structure.
-          out: results of the program, or pytrees of their structure.
+          args: arguments of the program, or a pytree with the same structure.
+          out: results of the program, or a pytree with the same structure.
           device: device that will run the program.
         """
         path = self.directory / key
@@ -80,7 +80,7 @@ class Executables:
         Args:
           key: digest of everything that determines the program.
           program: the program (`jax.stages.Compiled`).
-          targets: names of the external functions that it calls.
+          targets: names of the external functions that the program calls.
         """
         try:
             if not all(name.startswith(_LAPACK) for name in targets):

@@ -1,16 +1,16 @@
-"""Loops inside CUDA graphs: a test whether the GPUs of this machine run them, and the options of XLA for them.
+"""Loops inside CUDA graphs: XLA's options for them, and a test of whether the GPUs of this machine run them.
 
 XLA compiles a loop of unknown length for a GPU in one of two ways. By default the host reads the predicate before
 every step, and the device idles meanwhile. With `OPTIONS` the loop becomes a conditional node of a CUDA graph, whose
 predicate stays on the device: all rounds of a call, with the loops and branches inside them, are one launch.
 
 Conditional nodes need a driver of CUDA 12.3 or newer, and an XLA with the fix of openxla/xla pull request 35760 (an
-older one ends the process when such a graph runs a second time). Therefore a separate process runs a small program with
-such nodes (loops and a branch) several times, once for each kind of GPU and version of JAX. The result is stored with
-the compiled programs. `JAXBANDITS_GPU_LOOPS=graph` or `=blocks` decides without that test.
+older XLA crashes the process when such a graph runs a second time). Therefore a separate process runs a small program
+with such nodes (loops and a branch) several times, once for each kind of GPU and version of JAX. The result is stored
+with the compiled programs. `JAXBANDITS_GPU_LOOPS=graph` or `=blocks` skips the test.
 
-Where the test fails, programs take the form `blocks` (`engine.program.BlockProgram`): blocks of a fixed number of
-rounds, with masked loops. This form can be removed when every supported jaxlib contains that fix, every supported
+If the test fails, programs take the form `blocks` (`engine.program.BlockProgram`): they play blocks of a fixed number
+of rounds, with masked loops. This form can be removed when every supported jaxlib contains that fix, every supported
 driver is of CUDA 12.3 or newer, and GPUs are the only accelerators (docs/gpus.md).
 """
 
@@ -53,10 +53,10 @@ def target_of(device: Any) -> Target:
 
 
 def runs_loops_in_graphs(device: Any) -> bool:
-    """Return whether programs for a device may contain loops as nodes of CUDA graphs.
+    """Return True if programs for a device may contain loops as nodes of CUDA graphs.
 
     Raises:
-      InputError: for another value of `JAXBANDITS_GPU_LOOPS` than `graph` or `blocks`.
+      InputError: if `JAXBANDITS_GPU_LOOPS` is set to anything but `graph` or `blocks`.
     """
     wanted = os.environ.get(_SETTING, "")
     if wanted not in ("", "graph", "blocks"):
@@ -108,16 +108,16 @@ def _run_test(device_id: int) -> bool:
 
 
 def sum_of_steps(rounds: jax.Array, x: jax.Array) -> jax.Array:
-    """Halve numbers until they are below 1 and double them, in each round; every third round also adds 1.
+    """Run the program of the test, and return the numbers `[n]` after some rounds.
 
-    Before a round doubles the numbers it adds 1/8 to all if the first exceeds 0.6. This is the program of the test.
-    It has loops of unknown length in a loop of unknown length, one of which depends on a bool alone (`tracing.loops`),
-    and a branch. The barriers keep the branch a conditional node of the graph; for a cheaper branch XLA would compute
-    both sides and select.
+    A round halves each number until it is below 1, adds 1/8 to all numbers if the first exceeds 0.6, and doubles all
+    numbers; every third round also adds 1. The program thus has a loop of unknown length that contains two further
+    loops of unknown length, one of which depends on a bool alone (`tracing.loops`), and a branch. The barriers keep the
+    branch a conditional node of the graph; for a cheaper branch XLA would compute both sides and select.
 
     Args:
       rounds: `[]` number of rounds.
-      x: `[n]`.
+      x: `[n]` initial numbers.
     """
 
     def double(x: jax.Array) -> jax.Array:
@@ -136,7 +136,7 @@ def sum_of_steps(rounds: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def main(device: object, options: dict[str, Any]) -> bool:
-    """Compile the program of the test for a device, call it several times, and return whether the numbers are right."""
+    """Compile the program of the test for a device, call it several times, and return True if its numbers are right."""
     x = np.linspace(0.1, 40.0, 64, dtype=np.float32)
     arguments = jax.device_put((np.int32(0), x), device)
     program = jax.jit(sum_of_steps).lower(*arguments).compile(compiler_options=options)

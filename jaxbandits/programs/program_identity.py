@@ -2,7 +2,7 @@
 
 The text contains all operations, constants and shapes, wherever their source code is. Functions outside the program
 (custom calls) appear by name only. The version of JAX determines the custom calls of JAX itself. Callbacks to Python
-and FFI targets of a user are host code, for which two programs with the same text may compute different numbers.
+and FFI targets of a user are host code: two programs with the same text may compute different numbers with them.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Descriptions of a result: contents of a file, and statistics."""
+"""Text descriptions of a result: its contents and its statistics."""
 
 import json
 import time
@@ -20,7 +20,7 @@ _NOT_SAID = ("digest", "programs")  # entries of a specification that do not hel
 
 
 def text(result: "Result") -> str:
-    """Describe a result: labels with sizes, metrics, seeds and settings; versions, devices, wall time."""
+    """Return a text with the sizes, metrics, seeds and settings of every label, and information on the run."""
     lines = []
     for label, trials in result.trials.items():
         failed = int((~trials.healthy).sum())
@@ -50,10 +50,10 @@ def _setting(value: object) -> str:
 
 
 def analysis(result: "Result", metric: str | None, threshold: float | None, level: float) -> str:
-    """Describe a result in tables of text: best points of swept labels, all pairs, growth exponents, hitting times.
+    """Describe a result by text tables: best points of swept labels, all pairs, growth exponents and hitting times.
 
-    If fields of the environment are swept, each of its points is described separately. A table that cannot be computed
-    is replaced by a line with the reason.
+    If fields of the environment are swept, each point of the environment is described separately. A table that cannot
+    be computed is replaced by a line with the reason.
     """
     metric, of = result.labels_with_metric(metric)
     settings = list(dict.fromkeys(tuple(_of_environment(point).items()) for t in of.values() for point in t.points))

@@ -1,4 +1,4 @@
-"""Results for other tools: labelled arrays (xarray), tidy tables (polars, pandas, CSV)."""
+"""Conversion of results for other tools: labelled arrays (xarray) and tidy tables (polars, pandas, CSV)."""
 
 import csv
 import importlib
@@ -36,8 +36,9 @@ _BESIDE = ("healthy", "inadmissible")  # columns of every trial in addition to i
 def dataset(trials: Trials, info: Mapping[str, Any]) -> "Dataset":
     """Return an `xarray.Dataset` of one label.
 
-    Dimensions are the swept fields if the points are a full grid (so `sel(ridge=0.1)` works), else `point` with the
-    fields as coordinates; then `seed`, `round`, and the named axes of a metric.
+    The first dimensions are the swept fields if the points form a full grid (so that `sel(ridge=0.1)` works); otherwise
+    the first dimension is `point`, with the fields as coordinates. The dimensions `seed`, `round` and the named axes of
+    a metric follow.
     """
     xarray = optional("xarray")
     names = _fields(trials)
@@ -73,19 +74,22 @@ def dataset(trials: Trials, info: Mapping[str, Any]) -> "Dataset":
 
 
 def polars(of: Mapping[str, Trials]) -> "PolarsFrame":
-    """Return a tidy `polars.DataFrame`; fields and metrics that a label lacks are null."""
+    """Return labels and their trials as a tidy `polars.DataFrame`; fields and metrics that a label lacks are null."""
     library = optional("polars")
     return library.concat([library.DataFrame(columns(*item)) for item in of.items()], how="diagonal_relaxed")
 
 
 def pandas(of: Mapping[str, Trials]) -> "PandasFrame":
-    """Return a tidy `pandas.DataFrame`; fields and metrics that a label lacks are missing."""
+    """Return labels and their trials as a tidy `pandas.DataFrame`; fields and metrics that a label lacks are NaN."""
     library = optional("pandas")
     return library.concat([library.DataFrame(columns(*item)) for item in of.items()], ignore_index=True)
 
 
 def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
-    """Write the tidy table as comma-separated text; fields and metrics that a label lacks are empty."""
+    """Write the tidy table of labels and their trials as comma-separated text, and return the path.
+
+    Fields and metrics that a label lacks are empty.
+    """
     path = files.path_of(path)
     tables = [columns(*item) for item in of.items()]
     header = list(dict.fromkeys(name for table in tables for name in table))
@@ -100,7 +104,7 @@ def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Format comma-separated rows; text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    """Format comma-separated rows; an apostrophe is put before text that a spreadsheet would run as a formula."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerows(
@@ -110,7 +114,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def summary(rows: Sequence[Row]) -> "PolarsFrame":
-    """Return a `polars.DataFrame` of summary rows: swept fields and entries are columns."""
+    """Return a `polars.DataFrame` of summary rows, in which swept fields and indices of vector metrics are columns."""
     library = optional("polars")
     flat = []
     for row in rows:
@@ -123,7 +127,7 @@ def summary(rows: Sequence[Row]) -> "PolarsFrame":
 
 
 def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]) -> Path:
-    """Write the tidy table of labels and their trials as a parquet file."""
+    """Write the tidy table of labels and their trials as a parquet file, and return the path."""
     path, buffer, library = files.path_of(path), io.BytesIO(), optional("polars")
     frames = [library.DataFrame(columns(*item)) for item in of]
     library.concat(frames, how="diagonal_relaxed").write_parquet(buffer)
@@ -133,10 +137,10 @@ def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]
 
 
 def write_netcdf(datasets: "Mapping[str, Dataset]", path: str | os.PathLike[str]) -> Path:
-    """Write datasets as one NetCDF file with a group for each label; the attribute `label` has its full name.
+    """Write datasets as one NetCDF file with a group for each label, whose attribute `label` is the full label.
 
-    In names of groups and variables "/" becomes "-", since it means nesting in NetCDF; duplicates get a number. The
-    file is built in memory, because the HDF5 library crashes the process if a disk is full.
+    In names of groups and variables, "/" becomes "-", because NetCDF uses "/" for nesting; duplicate names get a
+    number. The file is built in memory, because the HDF5 library crashes the process if a disk is full.
     """
     path = files.path_of(path)
     library, buffer = optional("h5netcdf"), io.BytesIO()
@@ -168,7 +172,7 @@ def _plain_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:
-    """Return tidy columns of a label: a row per (point, seed, round), a column per entry of a metric (`risk[2]`)."""
+    """Return the tidy columns of a label: one row per (point, seed, round), one column per metric entry (`risk[2]`)."""
     shape = (len(trials.points), len(trials.seeds), len(trials.record_points))
     h, s, m = (axis.ravel() for axis in np.indices(shape))
     found = {"label": np.full(len(h), label)}
@@ -182,7 +186,7 @@ def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:
 
 
 def optional(package: str) -> ModuleType:
-    """Import a package that is not a dependency.
+    """Import and return a package that is not a required dependency.
 
     Raises:
       InputError: if the package is missing; the message says how to install it.

@@ -1,4 +1,4 @@
-"""Merge results of the same jobs that were run for other seeds or other points."""
+"""Merge results of the same job that were run on different seeds or at different points."""
 
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
@@ -15,17 +15,19 @@ from jaxbandits.results.result import Result
 
 
 def merge(results: Sequence[Result]) -> Result:
-    """Merge results: labels with the same name become one, with the points and seeds of all.
+    """Merge results; trials with the same label are joined over points and seeds.
 
     The bits of every trial are unchanged, so shards that differ in `first_seed` merge to the result of one run.
 
     Args:
-      results: at least one result. All must have the same base seed, and results with a label in common the same job
-        for this label (spec, record points, metrics). For each label, every point must have every seed.
+      results: at least one result. All must have the same base seed. Results that share a label must have the same job
+        for this label: specification, record points and metrics. After merging, every point of a label must have the
+        same seeds.
 
     Raises:
-      InputError: if jobs differ, two results have different values for a trial, a point lacks seeds, or code is not
-        identified by a digest (see `Options.identity`); the message names the label and the difference.
+      InputError: if jobs differ, if two results have different values for the same trial, if a point lacks seeds, or if
+        digests do not identify the code of a shared label (see `Options.identity`). The message names the label and the
+        difference.
     """
     if not isinstance(results, (list, tuple)) or not results or not all(isinstance(r, Result) for r in results):
         raise InputError(f"merge needs a list of results, got {type(results).__name__}")
@@ -46,10 +48,10 @@ def _check_identified(label: str, parts: Sequence[Trials]) -> None:
 
 
 def join(results: Sequence[Result]) -> Result:
-    """Merge results of one run, whose host code is the same because one process computed them.
+    """Merge results that one process computed, so that their host code is the same.
 
     Raises:
-      InputError: as `merge`, except for code that is not identified by a digest.
+      InputError: as for `merge`, except that digests need not identify the code.
     """
     info = results[0].info
     for other in results[1:]:

@@ -1,4 +1,4 @@
-"""Representation of a result in notebooks: two small tables of plain HTML."""
+"""HTML representation of a result in notebooks: two small tables."""
 
 import itertools
 
@@ -11,7 +11,7 @@ _MOST_ROWS = 20
 
 
 def page(result: LabelledTrials) -> str:
-    """Return the sizes of every label, and the summary of the first metric, at most 20 rows of each."""
+    """Return HTML tables of the sizes of all labels and the summary of the first metric, with at most 20 rows each."""
     sizes = [
         [
             label,

@@ -1,4 +1,4 @@
-"""Result: a mapping from label to trials, with summaries, comparisons, figures and files."""
+"""Result of a run: a mapping from labels to trials, with methods for summaries, comparisons, figures and files."""
 
 import dataclasses
 import os
@@ -39,11 +39,11 @@ class Result(LabelledTrials):
 
     Attributes:
       trials: mapping from labels to `Trials`; `result[label]` is short for `result.trials[label]`.
-      info: versions, devices, workers, wall time, start, base seed.
+      info: mapping with versions, devices, workers, wall time, start time and base seed.
     """
 
     def __repr__(self) -> str:
-        """Return labels and sizes."""
+        """Return the labels with their sizes, and the metrics."""
         labels = [
             f"{table_lib.printable(label)}: {sizes(trials)}" for label, trials in list(self.trials.items())[:_SHOWN]
         ]
@@ -52,14 +52,14 @@ class Result(LabelledTrials):
         return f"Result({'; '.join(labels)}; metrics {', '.join(self.metrics)})"
 
     def _repr_html_(self) -> str:
-        """Return a small table, for notebooks."""
+        """Return small HTML tables, which notebooks show."""
         return notebook.page(self)
 
     def summary(self, metric: str | None = None, level: float = 0.95, **at: int) -> list[Row]:
         """Return a row per label, hyperparameter point and entry of a metric, at the last record point.
 
-        Warns if trials failed or left the domain, and if there are fewer than 50 seeds (t-intervals of skewed regret
-        are then too short). If no trial is negative, intervals are cut at zero.
+        A warning is issued if trials failed or had inadmissible decisions, and if there are fewer than 50 seeds
+        (t-intervals of skewed regret are then too short). If no value is negative, intervals are cut off at zero.
 
         Args:
           metric: name of the metric; the first by default.
@@ -67,7 +67,7 @@ class Result(LabelledTrials):
           **at: index on an axis of a vector metric, such as `group=2`; all entries by default.
 
         Raises:
-          InputError: for unknown names, an index out of range, or another level.
+          InputError: for an unknown name, an index out of range, or a level outside (0, 1).
         """
         level = intervals.checked_level(level)
         metric, of = self.labels_with_metric(metric)
@@ -83,7 +83,7 @@ class Result(LabelledTrials):
         has a method `to_latex`.
 
         Raises:
-          InputError: as `summary`.
+          InputError: as for `summary`.
         """
         level = intervals.checked_level(level)
         metric, of = self.labels_with_metric(metric)
@@ -122,26 +122,27 @@ class Result(LabelledTrials):
         select: float = 0.5,
         level: float = 0.95,
     ) -> Any:
-        """Choose the best hyperparameter point of every label on the first seeds, and evaluate it on the others.
+        """Choose the best hyperparameter point of every label on the first seeds, and evaluate it on the other seeds.
 
-        Warns if points differ in a field of the environment and `by` is not `"environment"`, since the best point may
-        be the easiest environment.
+        A warning is issued if points differ in a field of the environment and `by` is not `"environment"`, since the
+        best point may then be the point with the easiest environment.
 
         Args:
           metric: name of the metric, taken at the horizon; the first by default.
-          by: `"mean"`, `"median"`, or a function of one point's values `[seeds, ...]` on the selection seeds. A failed
-            trial counts as infinitely bad. `"environment"`: by the mean, separately for every point of the environment.
+          by: criterion on the selection seeds: `"mean"`, `"median"`, or a function of the values `[seeds, ...]` of one
+            point; `"environment"` chooses by the mean, separately for every point of the environment. A failed trial
+            counts as infinitely bad.
           minimise: True if smaller values are better.
-          select: share (in (0, 1)) or number of the seeds that are used for the choice.
+          select: share, in (0, 1), or number of the seeds on which the choice is made.
           level: coverage of the interval on the evaluation seeds.
 
         Returns:
-          A `Best` for every label that measured the metric; with `by="environment"` a table of them, with one row for
-          each point of the environment.
+          A dict from the labels that measured the metric to a `Best` each; with `by="environment"`, to a table with one
+          `Best` for each point of the environment.
 
         Raises:
-          InputError: for unknown names, a vector metric without a function, another criterion, too few seeds, or when
-            every point has a failed selection trial.
+          InputError: for an unknown name, an invalid criterion, a vector metric if `by` is not a function, too few
+            seeds, or if every point has a failed trial among the selection seeds.
         """
         select_lib.check_criterion(by, minimise)
         level = intervals.checked_level(level)
@@ -155,13 +156,16 @@ class Result(LabelledTrials):
     def paired_difference(
         self, first: str, second: str, metric: str | None = None, level: float = 0.95
     ) -> intervals.Estimate:
-        """Estimate `[H, ...]` mean of `first - second` at the horizon over the seeds that both ran.
+        """Estimate the mean of `first - second` at the horizon over the seeds that both labels ran.
 
-        One seed is the same instance and noise for all labels. Points are paired in their order; pairs with a failed
-        trial at any point are left out, with a warning.
+        A seed has the same instance and noise for all labels. The h-th point of one label is paired with the h-th point
+        of the other. A seed on which a trial of any point failed is left out, with a warning.
+
+        Returns:
+          An `Estimate` with arrays `[H, ...]`, one entry for each of the H points.
 
         Raises:
-          InputError: for unknown names, labels without common seeds, or with different numbers of points.
+          InputError: for an unknown name, or for labels without common seeds or with different numbers of points.
         """
         level = intervals.checked_level(level)
         a, b = self.one(first), self.one(second)
@@ -189,12 +193,12 @@ class Result(LabelledTrials):
     ) -> ResultTable[Pair]:
         """Compare all pairs of labels or hyperparameter points at the horizon, on their common seeds.
 
-        Each pair has the mean difference and the share of seeds on which the first ends below the second (the
-        probability of improvement), with intervals that hold simultaneously with probability `level` (Bonferroni).
-        Intervals of means are corrected for skewness and need about 50 seeds if it is strong;
-        `jaxbandits.analysis.pairs` has the measured errors. After `compare(..., until=...)` the intervals take the
-        data-dependent stopping into account. Differences that are equal on all seeds decide nothing. The result prints
-        as a table.
+        For each pair, the result has the mean difference and the share of seeds on which the first ends below the
+        second (the probability of improvement), with intervals that hold simultaneously with probability `level`
+        (Bonferroni). Intervals of means are corrected for skewness; if the skewness is strong, they need about 50
+        seeds; `jaxbandits.analysis.pairs` has the measured errors. After `compare(..., until=...)` the intervals take
+        the data-dependent stopping into account. A difference that is the same on all seeds decides nothing. The result
+        prints as a table.
 
         Args:
           metric: name of the metric; the first by default.
@@ -204,7 +208,8 @@ class Result(LabelledTrials):
             default is the margin of `until`, or 0, with which no pair is comparable.
 
         Raises:
-          InputError: for unknown names, fewer than two contestants or too many, a vector metric, no common seeds.
+          InputError: for an unknown name, fewer than two or more than 20 contestants, a vector metric, or no common
+            seeds.
         """
         metric, of = self.labels_with_metric(metric)
         until = self.info.get("until")
@@ -216,15 +221,15 @@ class Result(LabelledTrials):
         return pairs.pairs(pairs.contestants(of, points), metric, level, looks, seeds_per_look, margin)
 
     def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> ResultTable[Growth]:
-        """Estimate the growth exponent of a mean (its log-log slope against the round) per label and point.
+        """Estimate the growth exponent of a mean, its slope against the round on log-log axes, per label and point.
 
         Args:
           metric: name of a metric with positive mean; the first by default.
-          since: use only record points from this share of the horizon on.
+          since: share of the horizon; only record points from this share on are used.
           level: coverage of each interval (delete-one jackknife over seeds).
 
         Raises:
-          InputError: for unknown names, a vector metric, or too few record points.
+          InputError: for an unknown name, a vector metric, or too few record points.
         """
         metric, of = self.labels_with_metric(metric)
         return growth.growth(of, metric, since, intervals.checked_level(level))
@@ -236,22 +241,25 @@ class Result(LabelledTrials):
 
         Args:
           metric: name of the metric; None: the first.
-          threshold: the value.
+          threshold: the threshold, in units of the metric.
           above: True to find values at or above the threshold instead.
           level: coverage of the intervals for the share of trials that reach the threshold (exact), and for the median
             round (order statistics; infinite if fewer than half of the trials reach it).
 
         Raises:
-          InputError: for unknown names or a vector metric.
+          InputError: for an unknown name or a vector metric.
         """
         metric, of = self.labels_with_metric(metric)
         return growth.hitting_times(of, metric, threshold, above, intervals.checked_level(level))
 
     def only(self, points: Mapping[str, Any]) -> "Result":
-        """Select labels, each at some of its points: a mapping from labels to points as for `plot`, or None for all.
+        """Return a result with some of the labels, each at some of its points.
+
+        Args:
+          points: mapping from the labels to points, as for `plot`; None stands for all points of a label.
 
         Raises:
-          InputError: for unknown names or points.
+          InputError: for an unknown label or point.
         """
         if not isinstance(points, Mapping) or not points:
             raise InputError(f"only needs labels, each with its points, got {format_value(points)}")
@@ -269,15 +277,16 @@ class Result(LabelledTrials):
         xscale: str | None = None,
         **settings: Any,
     ) -> "Axes":
-        """Draw one curve per label, hyperparameter point and entry of a vector metric, at most 20.
+        """Draw one curve per label, hyperparameter point and entry of a vector metric, at most 20 curves.
 
-        A label has the same colour, line and marker in all figures of a result.
+        A label has the same colour, line style and marker in all figures of a result.
 
         Args:
           metric: name of the metric; the first by default.
-          x: quantity on the x-axis: `"round"`, or a recorded metric (its mean over seeds), which is scalar or has the
-            axes of `metric`.
-          algorithms: labels to draw; all that measured the metric by default. Colours do not depend on it.
+          x: quantity on the x-axis: `"round"`, or the name of a recorded metric, which is averaged over seeds; this
+            metric must be scalar or have the axes of `metric`.
+          algorithms: labels to draw; by default all labels that measured the metric. Colours do not depend on this
+            choice.
           points: points of the swept labels: mapping from fields to one or several values, such as `{"ridge": 0.1}`, or
             positions; all by default.
           ax: axes to draw on; a new figure by default.
@@ -288,7 +297,7 @@ class Result(LabelledTrials):
             passed to `matplotlib.axes.Axes.plot`.
 
         Raises:
-          InputError: for unknown names and settings, and for more than 20 curves.
+          InputError: for an unknown name or setting, and for more than 20 curves.
         """
         from jaxbandits.plots import curves
 
@@ -311,11 +320,11 @@ class Result(LabelledTrials):
     ) -> "Axes":
         """Draw the mean at the horizon over two swept fields; failed trials are omitted.
 
-        The best cell has a frame. Values are printed in the cells if there are at most 100.
+        The best cell is framed. If there are at most 100 cells, the means are printed in them.
 
         Args:
           metric: name of the metric; None: the first.
-          first: the field on the x-axis; may be omitted, with `second`, if exactly two fields are swept.
+          first: the field on the x-axis; `first` and `second` may both be omitted if exactly two fields are swept.
           second: the field on the y-axis.
           label: label to draw; may be omitted if there is only one.
           points: selection of points, as for `plot`; required if more than two fields are swept.
@@ -326,8 +335,8 @@ class Result(LabelledTrials):
           **at: index on each axis of a vector metric, by the name of the axis.
 
         Raises:
-          InputError: for unknown names, if two points fall into one cell, or if a mean is not positive on a logarithmic
-            scale.
+          InputError: for an unknown name, if two points fall into one cell, or if the scale is logarithmic and a mean
+            is not positive.
         """
         from jaxbandits.plots import curves
 
@@ -342,17 +351,17 @@ class Result(LabelledTrials):
         ax: "Axes | None" = None,
         level: float = 0.95,
     ) -> "Axes":
-        """Draw the mean at the horizon against one swept field: a curve per label and point of its other fields.
+        """Draw the mean at the horizon against one swept field, with a curve per label and point of the other fields.
 
         Args:
           metric: name of the metric; None: the first.
-          field: the swept field, of numbers.
+          field: the swept field, whose values must be numbers.
           points: selection of points, as for `plot`.
           ax: axes to draw on; a new figure by default.
           level: coverage of each interval.
 
         Raises:
-          InputError: for unknown names, a vector metric, or more than 20 curves.
+          InputError: for an unknown name, a vector metric, or more than 20 curves.
         """
         from jaxbandits.plots import contrast
 
@@ -372,12 +381,13 @@ class Result(LabelledTrials):
     ) -> "Axes":
         """Draw the paired mean difference of two labels over one or two swept fields.
 
-        Intervals hold simultaneously (Bonferroni over the points in the figure). In the map over two fields a question
-        mark means that the interval contains zero.
+        Intervals hold simultaneously (Bonferroni over the points in the figure). With two fields, the figure is a map,
+        in which a question mark means that the interval contains zero.
 
         Args:
-          first: the label.
-          second: the label that is subtracted; it must have the same points (`sweep({"a": ..., "b": ...}, ...)`).
+          first: the label from which `second` is subtracted.
+          second: the label that is subtracted; it must have the same points as `first`, as after `sweep({"a": ..., "b":
+            ...}, ...)`.
           metric: name of the metric; the first by default.
           x: the field on the x-axis, such as `environment.noise.df`.
           y: the field on the y-axis, if any.
@@ -386,44 +396,48 @@ class Result(LabelledTrials):
           level: simultaneous coverage of all intervals.
 
         Raises:
-          InputError: for unknown names, different points, a vector metric, no common seeds, or several points at one
-            place.
+          InputError: for an unknown name, different points, a vector metric, no common seeds, or several points at the
+            same place in the figure.
         """
         from jaxbandits.plots import contrast
 
         return contrast.contrast(self, (first, second), metric, (x, y), points, ax, level)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write one compressed npz file with a JSON header, atomically (`.npz` is appended if missing).
+        """Write one compressed npz file with a JSON header, atomically, and return its path.
+
+        `.npz` is appended to the path if it is missing.
 
         Raises:
-          InputError: when the path cannot be written.
+          InputError: if the path cannot be written.
         """
         return store.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
-        """Read what `save` wrote (`.npz` may be omitted); never executes code.
+        """Read a result from a file that `save` wrote (`.npz` may be omitted); no code is executed.
 
         Raises:
-          InputError: if the file is missing, damaged or of another kind; the message names it.
+          InputError: if the file is missing, is damaged or is not a result; the message names the file.
         """
         return cls(*store.load(path))
 
     def to_xarray(self) -> "dict[str, Dataset]":
-        """Return an `xarray.Dataset` for each label, as these may differ in points and seeds. Needs the extra `xarray`.
+        """Return a dict from labels to `xarray.Dataset`s. Needs the extra `xarray`.
 
-        Dimensions are the swept fields if the points are a full grid (so `sel(ridge=0.1)` works), else `point` with
-        the fields as coordinates; then `seed`, `round`, and the named axes of a metric.
+        There is a dataset for each label, since labels may differ in points and seeds.
+
+        The first dimensions are the swept fields if the points form a full grid (so that `sel(ridge=0.1)` works);
+        otherwise the first dimension is `point`, with the fields as coordinates. The dimensions `seed`, `round` and the
+        named axes of a metric follow.
         """
         return {label: export.dataset(trials, self.info) for label, trials in self.trials.items()}
 
     def to_polars(self) -> "PolarsFrame":
         """Return a tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
 
-        Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; a vector metric has one column per
-          entry,
-        such as `risk[2]`. Fields and metrics that a label lacks are null.
+        The columns are label, swept fields, seed, round, healthy, inadmissible, and metrics; a vector metric has one
+        column per entry, such as `risk[2]`. Fields and metrics that a label lacks are null.
         """
         return export.polars(self.trials)
 
@@ -435,34 +449,36 @@ class Result(LabelledTrials):
         """Return `summary` as a `polars.DataFrame`: a row per label, point and entry. Needs the extra `frames`.
 
         Raises:
-          InputError: as `summary`.
+          InputError: as for `summary`.
         """
         return export.summary(self.summary(metric, level, **at))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table of `to_polars` as a parquet file. Needs the extra `frames`.
+        """Write the table of `to_polars` as a parquet file, and return the path. Needs the extra `frames`.
 
         Raises:
-          InputError: when the path cannot be written.
+          InputError: if the path cannot be written.
         """
         return export.write_parquet(self.trials.items(), path)
 
     def to_netcdf(self, path: str | os.PathLike[str]) -> Path:
-        """Write the datasets of `to_xarray` as one NetCDF file, a group for each label. Needs the extra `xarray`.
+        """Write the datasets of `to_xarray` as one NetCDF file with a group for each label, and return the path.
 
-        `xarray.open_datatree(path, engine="h5netcdf")`, or `open_dataset(path, engine="h5netcdf", group=label)` reads
-        it; a slash in a label is written as a hyphen.
+        Needs the extra `xarray`.
+
+        `xarray.open_datatree(path, engine="h5netcdf")` reads the file, and `xarray.open_dataset(path,
+        engine="h5netcdf", group=label)` reads one label; a slash in a label is written as a hyphen.
 
         Raises:
-          InputError: when the path cannot be written.
+          InputError: if the path cannot be written.
         """
         return export.write_netcdf(self.to_xarray(), path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table of `to_polars` as comma-separated text.
+        """Write the table of `to_polars` as comma-separated text, and return the path.
 
         Raises:
-          InputError: when the path cannot be written.
+          InputError: if the path cannot be written.
         """
         return export.write_csv(self.trials, path)
 

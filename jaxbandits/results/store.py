@@ -24,10 +24,10 @@ _ARRAYS = (*_INCREASING, *_PER_TRIAL)
 
 
 def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
-    """Write one compressed file, atomically (`.npz` is appended if missing), and return its path.
+    """Write one compressed file, atomically, and return its path, to which `.npz` is appended if it is missing.
 
     Raises:
-      InputError: when the path cannot be written.
+      InputError: if the path cannot be written.
     """
     path = files.path_of(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
@@ -47,10 +47,10 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
-    """Read trials by label and the info from a file that `save` wrote (`.npz` may be omitted).
+    """Return the trials by label, and the info, from a file that `save` wrote (`.npz` may be omitted).
 
     Raises:
-      InputError: if the file is missing, damaged or of another kind; the message names it.
+      InputError: if the file is missing, is damaged or is not a result; the message names the file.
     """
     path = files.path_of(path)
     path = path if os.path.exists(path) or path.suffix == ".npz" else path.with_name(path.name + ".npz")

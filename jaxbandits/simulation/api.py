@@ -1,4 +1,4 @@
-"""Public functions: `simulate` runs one algorithm, `compare` several on paired seeds, `sweep` a grid of points."""
+"""Run one algorithm (`simulate`), several on paired seeds (`compare`), or the points of a grid (`sweep`)."""
 
 from collections.abc import Mapping
 from typing import Unpack
@@ -31,8 +31,8 @@ def simulate(
       horizon: rounds per trial, 1 to 2^31 - 1.
       seeds: number of trials; trial i depends only on `seed` and `i`, so that more seeds do not change the earlier
         trials.
-      record_points: rounds at which values are recorded: a number of evenly spaced points, `"log"`, `("log", n)` or a
-        list of rounds.
+      record_points: rounds at which metrics are recorded: a number n of evenly spaced points, `"log"` or `("log", n)`
+        for logarithmically spaced points, or a list of rounds.
       **settings: see `Options`.
 
     Returns:
@@ -70,17 +70,17 @@ def compare(
     different environment for each learner.
 
     Args:
-      algorithms: mapping from labels to algorithms or to `Grid`s (an algorithm and its points); the elements of a list
-        are labelled by class names.
+      algorithms: mapping from labels to algorithms or to `Grid`s (a `Grid` is an algorithm with the points to run); or
+        a list of these, whose labels are the class names.
       environment: one value, or a mapping from labels to values.
       horizon: rounds per trial; one value, or a mapping from labels to values.
       seeds: trials per hyperparameter point; one value, or a mapping from labels to values.
       record_points: as for `simulate`; one value, or a mapping from labels to values.
-      until: `"decided"` or a `StoppingRule`: adds seeds in groups of `seeds` until every pair of labels (and points) is
+      until: `"decided"` or a `StoppingRule`: add seeds in groups of `seeds` until every pair of labels (and points) is
         decided, or the largest number of groups (ten for `"decided"`) has run. A label whose pairs are all decided
-        receives no further seeds. The probability of any wrong decision is at most 5 % (a group-sequential test;
-        `simulation.stopping` has the measured error for skewed metrics, which need groups of 50 seeds).
-        `result.pairs()` shows the decisions.
+        receives no further seeds. The probability of any wrong decision is at most 5 % (a group-sequential test; the
+        documentation of `jaxbandits.simulation.stopping` has the measured error for skewed metrics, which need groups
+        of 50 seeds). `result.pairs()` shows the decisions.
       **settings: see `Options`.
 
     Returns:
@@ -109,16 +109,16 @@ def sweep(
     """Run an algorithm at every point of a grid over its own fields or fields of the environment.
 
     Args:
-      algorithm: the algorithm; fields that `grid` does not name keep their values. Or a mapping from labels to
+      algorithm: the algorithm, whose fields that `grid` does not name keep their values; or a mapping from labels to
         algorithms, which all run on the same grid (a `Grid` among them keeps its own points).
       environment: the environment.
       horizon: rounds per trial.
       seeds: trials per grid point; all points have the same instances and noise.
-      grid: mapping from fields to values (their product is run), or a list of points, such as `zip_fields` and
-        `product` make. A name is a field of the algorithm (`"beta_scale"`), with dots for nested fields;
-        `"environment.noise.df"` is a field of the environment. Points that differ in traced fields share one compiled
-        program; each value of a static field has its own program. Values of a field that holds an array are arrays; a
-        mapping from names to arrays names them in the results (see `Grid`).
+      grid: mapping from fields to lists of values, of which all combinations are run; or a list of points, as
+        `zip_fields` and `product` return it. A name is a field of the algorithm (`"beta_scale"`), with dots for nested
+        fields; `"environment.noise.df"` is a field of the environment. Points that differ in traced fields share one
+        compiled program; each value of a static field has its own program. If a field holds an array, its values are
+        arrays, or a mapping from names to arrays, which results then show under these names (see `Grid`).
       record_points: as for `simulate`.
       **settings: see `Options`.
 

@@ -1,4 +1,4 @@
-"""One trial, stepped in Python round by round, to read, print and set breakpoints inside a learner."""
+"""Step one trial in Python, round by round, to inspect states, print values and set breakpoints inside a learner."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ from jaxbandits.types import Algorithm, BoundsHorizon, Decision, Environment, Fe
 def step_through(
     algorithm: Algorithm, environment: Environment, *, trial: int = 0, seed: int = 0, skip: int = 0
 ) -> "SteppedTrial":
-    """Return one trial of `simulate(algorithm, environment, ...)`, to be stepped in Python.
+    """Return one trial of `simulate(algorithm, environment, ...)`, whose rounds are then played one by one in Python.
 
     The rounds are not compiled: methods of learner and environment run as Python code on concrete arrays, so that
-    `print`, `breakpoint` and `if` work in them (under `jax.disable_jit()` also in the bodies of loops). The numbers are
-    those of the compiled run up to rounding, and a round takes about ten milliseconds.
+    `print`, `breakpoint` and `if` work in them (under `jax.disable_jit()` also in the bodies of loops). The numbers
+    agree with those of the compiled run up to rounding. A round takes about ten milliseconds.
 
     Args:
       algorithm: as for `simulate`.
@@ -34,7 +34,7 @@ def step_through(
       skip: number of rounds that a compiled program plays before the first round in Python.
 
     Raises:
-      InputError: as for `simulate`.
+      InputError: as for `simulate`, and for a `Grid` or several algorithms.
 
     Example:
       >>> from jaxbandits import armed, step_through
@@ -58,12 +58,13 @@ def step_through(
 
 
 class SteppedTrial:
-    """State of one trial between two rounds; made by `step_through`.
+    """State of one trial between two rounds; `step_through` constructs it.
 
     Attributes:
       t: number of rounds played.
-      carry: complete state of the trial, as arrays of JAX.
-      round: the last round as meters receive it (`Round`), as arrays of JAX; None before the first round.
+      carry: complete state of the trial, as JAX arrays.
+      round: the last round played, in the form that meters receive (`Round`), as JAX arrays; None before the first
+        round.
     """
 
     def __init__(self, job: Job, seed: int, skip: int):
@@ -77,7 +78,10 @@ class SteppedTrial:
         return loop.init_trial(key, self._algorithm, self._environment, jnp.int32(self._job.first_seed))
 
     def step(self, rounds: int = 1) -> "SteppedTrial":
-        """Play some rounds; afterwards the attributes describe the last of them.
+        """Play further rounds and return this object, whose attributes then describe the last round played.
+
+        Args:
+          rounds: number of rounds to play.
 
         Raises:
           InputError: if the environment has no data for these rounds.
@@ -94,36 +98,36 @@ class SteppedTrial:
 
     @property
     def obs(self) -> Obs:
-        """Observation of the last round."""
+        """Observation of the last round played; None before the first."""
         return None if self.round is None else plain(self.round.obs)
 
     @property
     def decision(self) -> Decision:
-        """Decision of the last round."""
+        """Decision of the last round played; None before the first."""
         return None if self.round is None else plain(self.round.decision)
 
     @property
     def feedback(self) -> Feedback:
-        """Feedback of the last round, with the fields that the learner receives (later, if feedback is delayed)."""
+        """Feedback on the last round played, as the learner receives it (later, if delayed); None before the first."""
         return None if self.round is None else plain(narrow(self.round.feedback, self._algorithm.feedback))
 
     @property
     def outcome(self) -> Outcome:
-        """Outcome of the last round, which only meters receive."""
+        """Outcome of the last round played, which only meters receive; None before the first."""
         return None if self.round is None else plain(self.round.outcome)
 
     @property
     def state(self) -> State:
-        """State of the learner after the last round."""
+        """State of the learner after the last round played."""
         return plain(self.carry.alg_state)
 
     @property
     def env_state(self) -> State:
-        """State of the environment after the last round: the instance."""
+        """State of the environment after the last round played, which includes the problem instance."""
         return plain(self.carry.env_state)
 
     def __repr__(self) -> str:
-        """Describe the last round, with one line for each of its parts."""
+        """Describe the last round played: one line each for observation, decision, feedback, outcome and state."""
         pair = f"{type(self._job.algorithm).__name__} on {type(self._job.environment).__name__}"
         lines = [f"{pair}, trial {self._job.first_seed}: {self.t:,} round{'s' * (self.t != 1)} played"]
         names = ("obs", "decision", "feedback", "outcome", "state") if self.round is not None else ("state",)
@@ -131,7 +135,7 @@ class SteppedTrial:
 
 
 def plain(tree: PyTree) -> PyTree:
-    """Convert the arrays of a tree to NumPy arrays, or to numbers if they have no axes; random keys become words."""
+    """Convert the arrays of a tree to NumPy arrays, or to numbers if they have no axes; keys become integer words."""
 
     def convert(leaf: ArrayLike) -> object:
         is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

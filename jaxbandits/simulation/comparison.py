@@ -1,4 +1,4 @@
-"""A single run of several algorithms on paired seeds, from jobs to a result."""
+"""Run several algorithms once on paired seeds, and collect the result."""
 
 import contextlib
 import time
@@ -31,7 +31,7 @@ def run_comparison(
     *,
     warns: bool = True,
 ) -> Result:
-    """Run every label; the arguments are those of `compare`.
+    """Run every label once and return the `Result`; the arguments are those of `compare`.
 
     Args:
       algorithms: as for `compare`.
@@ -40,7 +40,8 @@ def run_comparison(
       seeds: one value, or a mapping from labels to values.
       record_points: one value, or a mapping from labels to values.
       options: settings of the run.
-      warns: whether to warn of noise scales; if several calls make one run, only the first call warns.
+      warns: warn of assumed noise scales that are too large (`warn_of_noise_scales`). If a run consists of several
+        calls, only the first should warn.
 
     Raises:
       InputError: if an argument is invalid.

@@ -1,8 +1,8 @@
 """Play learners that run in Python, for example with NumPy, PyTorch or scikit-learn.
 
-The environment is compiled and plays all trials in one call per round. The learner is called in Python between two of
-these calls, never from inside a compiled program. Instances and noise are those of `simulate` and `compare`, so that
-`merge([played, simulated]).pairs()` compares both on the same seeds.
+The environment is compiled, and one call per round plays that round of all trials. The learner is called in Python
+between these calls, never from inside a compiled program. Instances and noise are those of `simulate` and `compare`, so
+that `merge([played, simulated]).pairs()` compares both on the same seeds.
 """
 
 import collections
@@ -42,7 +42,7 @@ Choice: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]  # arms `[W]`, or ar
 
 
 class HostLearner(Protocol):
-    """A learner in Python that plays W trials at once; no base class is needed.
+    """Protocol of a learner in Python that plays W trials at once; no base class is needed.
 
     The trial axis comes first in all arrays, and the arrays are read-only. `obs` is the observation of the environment:
     `obs.arms` holds the features `[W, K, d]` or the numbers `[W, K]` of the arms; a `ContextObs` also has `obs.context`
@@ -120,8 +120,8 @@ def play(  # noqa: PLR0913
       meters: extra `Meter`s; `algorithm`, `state` and `next_state` of their rounds are None.
       seed: base seed of instances and noise; the learner draws its own random numbers.
       first_seed: global index of the first trial.
-      identity: name, such as a version, that identifies the code of the learner, since no digest covers this code.
-        Results of several calls can be merged only with a name.
+      identity: text, such as a version, that identifies the code of the learner, since no digest covers this code.
+        Without it, results of the same learner from several calls cannot be merged.
       progress: show a progress bar on standard error.
 
     Returns:
@@ -180,9 +180,16 @@ def each(factory: Callable[[int], Any]) -> "Each":
     """Combine learners for single trials into one learner for many trials.
 
     Args:
-      factory: function from the global seed index of a trial to a learner with `select(t, obs) -> int` and
-        `update(t, obs, index, reward)`. All of these learners or none also have `recommend(t, obs) -> int`. Their
-        arrays have no trial axis: `obs.arms` is `[K, d]`, or `[K]` numbers.
+      factory: function from the global seed index of a trial to a learner. A learner has `select(t, obs)`, which
+        returns an arm or a tuple of an arm and its probability, and `update(t, obs, index, reward)`. An optional
+        method `start(n_arms=, dim=)` is called first. Either all learners or none have a method `recommend(t, obs)`,
+        which returns an arm. Arrays have no trial axis: `obs.arms` is `[K, d]`, or `[K]` numbers.
+
+    Returns:
+      A learner that `play` accepts.
+
+    Raises:
+      InputError: if `factory` is not callable.
 
     Example:
       >>> from jaxbandits import armed, each, play
@@ -201,7 +208,7 @@ def each(factory: Callable[[int], Any]) -> "Each":
 
 
 class Each:
-    """Learner for many trials that consists of one learner per trial; made by `each`."""
+    """Learner for many trials that consists of one learner per trial; `each` constructs it."""
 
     def __init__(self, factory: Callable[[int], Any]):
         self._factory = factory
@@ -209,7 +216,11 @@ class Each:
         self.recommend: Callable[[Rounds, Obs], list[int]] | None = None  # set by `start`
 
     def start(self, n_trials: int, n_arms: int, dim: int, seeds: np.ndarray) -> None:
-        """Make a learner for every trial."""
+        """Make a learner for every trial, and call its method `start` if it has one.
+
+        Raises:
+          InputError: if a learner lacks `select` or `update`, or if only some of the learners have `recommend`.
+        """
         self.learners = [self._factory(int(seed)) for seed in seeds]
         for learner in self.learners:
             if not callable(getattr(learner, "select", None)) or not callable(getattr(learner, "update", None)):
@@ -222,7 +233,7 @@ class Each:
         self.recommend = self._recommend if n_recommending else None
 
     def select(self, t: Rounds, obs: Obs) -> Choice:
-        """Ask the learner of every trial for an arm, one trial after the other."""
+        """Return the arms `[W]` that the learners choose, and their probabilities `[W]` if the learners return any."""
         rows = zip(self.learners, self._times(t), split_trials(obs), strict=True)
         chosen = [learner.select(own_t, one) for learner, own_t, one in rows]
         if isinstance(chosen[0], tuple):
@@ -239,7 +250,7 @@ class Each:
     def update(
         self, t: Rounds, obs: Obs, index: np.ndarray, reward: np.ndarray, is_counted: np.ndarray | None = None
     ) -> None:
-        """Update the learner of every trial with its reward."""
+        """Update the learner of every trial in which the round counts."""
         n, times = len(self.learners), self._times(t)
         counts = [True] * n if is_counted is None else is_counted
         rows = zip(self.learners, times, split_trials(obs), index.tolist(), reward.tolist(), counts, strict=True)
@@ -249,7 +260,7 @@ class Each:
 
 
 def split_trials(obs: Obs) -> Iterator[Obs]:
-    """Yield the observation of each trial, from leaves `[W, ...]`."""
+    """Yield the observation of each trial in turn, given an observation with leaves `[W, ...]`."""
     kind, n = type(obs), len(obs.arms)
     rows = [iter(field) if isinstance(field, np.ndarray) else iter([field] * n) for field in obs]
     for fields in zip(*rows, strict=True):

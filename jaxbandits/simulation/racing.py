@@ -1,32 +1,34 @@
-"""Race the points of a grid: points that a paired sequential test rejects play no further seeds.
+"""Race the points of a grid: a point that a paired sequential test rejects plays no further seeds.
 
 All points play the same seeds (common random numbers) in groups. After each group every point is
 tested against the leader, the point with the smallest mean so far, on the differences d = x - (1 + tolerance) y per
-seed (x the metric of the point, y that of the leader; 1 - tolerance where the leader's mean is negative). A point drops
-out once a test rejects "the mean of d is at most 0", or immediately if one of its trials failed.
+seed, where x is the metric of the point and y that of the leader (if the leader's mean is negative, the factor is 1 -
+tolerance). A point drops out once a test rejects "the mean of d is at most 0", or immediately if one of its trials
+failed.
 
-There are two tests, and each has half of the error:
+Two tests are made, each with half of the error:
 
-* Student's test, corrected for skewness (`analysis.pairs.skewed_mean`), of the differences d less `_MORE` / n times the
-  range of the leader's n values, as if `_MORE` further values of the leader were worse by that range. This test is fast
-  if d varies little.
+* Student's test, corrected for skewness (`analysis.pairs.skewed_mean`), of whether the mean of d exceeds 4 / n times
+  the range of the leader's n values, as if 4 (`_MORE`) further values of the leader were worse by that range. This test
+  is fast if d varies little.
 * A test by betting (I. Waudby-Smith & A. Ramdas, Estimating means of bounded random variables by betting, JRSS B
   2024): a bettor with wealth 1 multiplies it by 1 + b d / L on every seed, for a share b in (0, 1) and the largest
-  possible loss L, and the test rejects once the wealth reaches 1 / error. This test is fast if a point fails badly on
+  possible loss L, and the test rejects when the wealth reaches 1 / error. This test is fast if a point fails badly on
   some seeds, as learners with too small a radius do, since such failures make both the mean and the variance of d
-  large. L is `_LARGEST` ((1 + tolerance) max y - min(0, m)), with m the smallest value of any point. Gains are clipped
-  at `_MOST` L.
+  large. L is `_LARGEST` = 3 times the difference (1 + tolerance) max y - min(0, m), where m is the smallest value of
+  any point. Gains are clipped at `_MOST` = 4 times L.
 
 Error. Let p be the point that `best` would choose from the true means. Only a test against one of its K - 1 rivals can
 drop p, and the hypothesis of each of these tests is true. Each rival has an equal part of the error, half of it for
-either test. Student's test spends an equal part at each look. The test by betting needs no such division: by Ville's
-inequality, a wealth that does not grow in the mean ever reaches 1 / error with at most that probability. So p drops out
-with probability at most `error`, for any dependence of points and looks and any sequence of leaders, if Student's
-intervals keep their level and no later value of the leader is above `_LARGEST` times its earlier values. No
-distribution-free test can do without such an assumption. The worst case is a best point that varies little among rivals
-with the same mean and a long tail: a rival whose tail has not yet appeared in the sample is the leader. The table shows
-how often the best point then drops out, in % of the races (upper limits), at error = 5 %; coin (p) is a learner that
-fails on a share p of the seeds (tests/engine/test_levels.py):
+each of the two tests. Student's test spends an equal part at each look, that is, after each group of seeds. The test by
+betting need not divide its part among looks: by Ville's inequality, a wealth that does not grow in expectation ever
+reaches 1 / error with probability at most `error`. So p drops out with probability at most `error`, for any dependence
+of points and looks and any sequence of leaders, if Student's intervals keep their level and no later value of the
+leader exceeds 3 times (`_LARGEST`) its largest earlier value. No distribution-free test can do without such an
+assumption. The worst case is a best point whose values vary little, among rivals with the same mean and a long tail: a
+rival whose tail has not yet appeared in the sample is then the leader. The table gives upper limits of the share of
+races, in %, in which the best point then drops out at error = 5 %; coin (p) is a learner that fails on a share p of the
+seeds (tests/engine/test_levels.py):
 
     points x seeds        2 x 64         10 x 64        10 x 128
     normal                5              5              5
@@ -38,10 +40,11 @@ fails on a share p of the seeds (tests/engine/test_levels.py):
     coin (0.3)            5              5              5
     coin (0.1)            25             90             90
 
-No test can predict a failure that has not occurred on any seed. Nothing is decided before `FEWEST` seeds, nor before a
-learner that fails on three of ten seeds has failed at least once with probability 1 - error / (K - 1). A point does not
-drop out if one more seed, on which the leader loses by the largest difference so far, would make both means equal. A
-learner that fails on one seed of ten may still win, as it may in a grid with few seeds.
+No test can predict a failure that has not occurred on any seed. The first look comes after at least `FEWEST` = 16
+seeds, and after enough seeds that a learner that fails on three seeds of ten has failed at least once with probability
+1 - error / (K - 1). A point does not drop out if one more seed, on which the leader loses by the largest difference so
+far, would suffice to make the point's mean as small as the leader's. A learner that fails on one seed of ten may still
+win, as it may when the whole grid is played on few seeds.
 """
 
 import dataclasses
@@ -79,10 +82,10 @@ class Candidate(NamedTuple):
 
     Attributes:
       point: mapping from fields to values.
-      mean: mean of the metric over the seeds that it played; infinite if a trial failed.
-      seeds: number of seeds that it played.
+      mean: mean of the metric over the seeds that the point played; infinite if a trial failed.
+      seeds: number of seeds that the point played.
       outcome: "winner", "survivor", "worse" (dropped by the test) or "failed" (dropped because a trial failed).
-      rival: the leader when this point was dropped as worse, else None.
+      rival: the leading point at the time when this point was dropped as worse; None for other outcomes.
     """
 
     point: Point
@@ -118,7 +121,7 @@ class Race:
     grid_rounds: int
 
     def __repr__(self) -> str:
-        """Return the winner, the number of survivors and the share of rounds that was saved."""
+        """Return the winner, the number of survivors and the share of the grid's rounds that was played."""
         share = 100.0 * self.rounds / self.grid_rounds
         left = f"{len(self.survivors)} of {len(self.candidates)} points left"
         mean = number(self.candidates[self.index].mean)
@@ -155,10 +158,10 @@ def race(
     """Find the point of a grid with the smallest mean of a metric in fewer rounds than the whole grid would take.
 
     Points that a paired sequential test rejects drop out (see the documentation of the module
-    `jaxbandits.simulation.racing`). The best point drops out with probability at most `error`, if values are at most as
-    skewed as lognormal values of sigma 1.5 and learners that fail sometimes do so on at least three seeds of ten. Among
-    survivors whose means are within `tolerance` of the smallest one, the winner is the point whose values are nearest
-    to 1, the neutral value of a multiplier.
+    `jaxbandits.simulation.racing`). The best point drops out with probability at most `error`, provided that values are
+    no more skewed than lognormal values with sigma = 1.5, and that a learner that fails on some seeds fails on at least
+    three of ten. Among survivors whose means are within `tolerance` of the smallest one, the winner is the point whose
+    values are nearest to 1, the neutral value of a multiplier.
 
     Args:
       grid: a `Grid`; or a mapping from labels to grids with the same points, for several problems, over which the
@@ -168,11 +171,12 @@ def race(
       horizon: rounds per trial; one value, or a mapping from labels to values.
       seeds: trials per point, for points that stay in the race to its end. Points drop out after 16 seeds at the
         earliest, so that with fewer seeds the whole grid is played.
-      metric: name of a scalar metric, whose values at the horizon are compared; None: the first of the environment.
+      metric: name of a scalar metric, whose values at the horizon are compared; None: the first metric of the first
+        label.
       error: largest probability that the best point drops out, in (0, 0.5].
       tolerance: relative tolerance, in [0, 1): points whose means differ by less than this share of the smallest mean
-        are equivalent, and a point drops out only if it is worse by more.
-      **settings: see `Options`; with `checkpoint`, each group of seeds has a directory there.
+        are equivalent, and a point drops out only if it is worse by more than this share.
+      **settings: see `Options`; with `checkpoint`, each group of seeds has a subdirectory there.
 
     Returns:
       A `Race`. If every point had a failed trial, its winner is the first point, with an infinite mean.
@@ -243,19 +247,19 @@ def race(
 def race_values(
     play: Callable[[np.ndarray, int, int], np.ndarray], n_points: int, seeds: int, error: float, tolerance: float
 ) -> tuple[np.ndarray, dict[int, int | None]]:
-    """Play groups of seeds and drop points after each: the statistics of a race, without simulation.
+    """Play groups of seeds and drop points after each group: the statistics of a race, without the simulation.
 
     Args:
       play: function from positions `[k]` of points, the first seed (counted from 0) and the number of seeds n to values
         `[k, n]`, not finite for failed trials.
-      n_points: K.
+      n_points: K, number of points.
       seeds: S, number of seeds of a point that does not drop out.
       error: bound on the probability that the best point drops out.
       tolerance: relative difference up to which points are equivalent.
 
     Returns:
-      `[K, S]` values, infinite for failed trials and NaN for trials that were not played; and for each point that
-      dropped out the position of the leader that it was worse than, None if it failed.
+      `[K, S]` values, infinite for failed trials and NaN for trials that were not played; and a dict from the position
+      of each point that dropped out to the position of the leader that beat it, or to None if the point failed.
     """
     values = np.full((n_points, seeds), np.nan)
     active, rivals, end = np.arange(n_points), {}, 0
@@ -291,12 +295,13 @@ def race_values(
 
 
 def log_wealth(difference: np.ndarray, loss: float) -> np.ndarray:
-    """Return the log-wealth of a bettor against "the mean is at most 0" with initial wealth 1.
+    """Return the log-wealth `[K]` of a bettor against "the mean is at most 0" with initial wealth 1.
 
-    Under that hypothesis it ever reaches `log(1 / alpha)` with a probability of at most alpha (Ville's inequality).
+    Under that hypothesis the log-wealth ever reaches `log(1 / alpha)` with a probability of at most alpha (Ville's
+    inequality).
 
     Args:
-      difference: `[K, n]` at least `-loss`.
+      difference: `[K, n]` differences, each at least `-loss`.
       loss: largest possible loss on a seed; if it is 0, no bet is placed.
     """
     if loss <= 0.0:
@@ -307,16 +312,16 @@ def log_wealth(difference: np.ndarray, loss: float) -> np.ndarray:
 
 
 def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarray, tolerance: float = 0.0) -> int:
-    """Return the position of the smallest mean; of means within the tolerance, that of the point nearest to 1.
+    """Return the position of the smallest mean; among means within the tolerance, of the point nearest to 1.
 
     Args:
-      points: mappings from fields to values; distances are Euclidean in the logarithms of all numbers; flags, names and
-        arrays are ignored.
+      points: mappings from fields to values; the distance of a point from 1 is the Euclidean norm of the logarithms of
+        its numbers, while flags, names and arrays are ignored.
       means: mean of each point; infinite if a trial failed.
-      tolerance: relative tolerance, as a share of the size of the smallest mean.
+      tolerance: relative tolerance, as a share of the absolute value of the smallest mean.
 
     Returns:
-      The position; of equally near points the first; 0 if no mean is finite.
+      The position; the first position if several points are equally near; 0 if no mean is finite.
     """
     least = min(means)
     if not math.isfinite(least):

@@ -1,7 +1,8 @@
-"""Group-sequential test: seeds are added in groups until every pair of contestants is decided.
+"""Group-sequential test, which adds seeds in groups until every pair of contestants is decided.
 
-After each group, every pair has an interval for its mean paired difference. A pair is decided once its interval
-excludes zero, and comparable once its interval lies within a margin around zero, if a margin was given.
+A contestant is a label, or a hyperparameter point of a label. A look is the evaluation after a group of seeds. At each
+look, every pair has a confidence interval for its mean paired difference. A pair is decided once its interval excludes
+zero, and comparable once its interval lies within a margin around zero, if a margin was given.
 
 Each of n pairs has the share 1 / n of the error `1 - level` and spends it over the looks by the function of O'Brien and
 Fleming, which spends little at the first looks. The shares of all looks and pairs add up to `1 - level`. The
@@ -11,7 +12,8 @@ corrected for skewness (`analysis.pairs`). A test at 5 % that is repeated until 
 runs.
 
 Upper limits of the probability of a wrong decision in %, at level 0.95, among four learners with the same mean whose
-losses have the same law and scales 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
+losses have the same law and scales 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py); "10 of 50" means up to ten
+groups of 50 seeds each:
 
     groups                10 of 50       10 of 20       4 of 16
     normal                5              5              5
@@ -48,11 +50,13 @@ class StoppingRule:
     """Rule by which `compare(until=...)` stops adding seeds.
 
     Attributes:
-      metric: name of the scalar metric whose values at the horizon are compared; None: the first.
-      looks: largest number of groups, each of `seeds` seeds (50 or more for skewed quantities).
-      level: smallest probability that no decision is wrong, in (0, 1); the table of the module is for skewed metrics.
+      metric: name of the scalar metric whose values at the horizon are compared; None: the first metric.
+      looks: largest number of groups of seeds. The argument `seeds` of `compare` is the size of a group, which should
+        be at least 50 for skewed metrics.
+      level: lower bound on the probability that no decision is wrong, in (0, 1). The documentation of
+        `jaxbandits.simulation.stopping` has the measured error for skewed metrics.
       margin: an irrelevant difference, in units of the metric: a pair whose interval lies within `margin` of zero is
-        comparable and needs no more seeds. With 0, equal learners run to the last look.
+        comparable and needs no more seeds. With 0, indistinguishable learners stay undecided until the last look.
     """
 
     metric: str | None = None
@@ -61,7 +65,7 @@ class StoppingRule:
     margin: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check every value."""
+        """Check all values; raise `InputError` if one is invalid."""
         if self.metric is not None and (not isinstance(self.metric, str) or not self.metric):
             raise InputError(
                 f"metric must be the name of a metric, or None for the first, got {format_value(self.metric)}"
@@ -94,13 +98,15 @@ def run_until_decided(
     record_points: PerLabel[RecordPoints],
     options: Options,
 ) -> Result:
-    """Run groups of seeds, each for the labels that have an undecided pair; arguments as for `compare`.
+    """Run groups of seeds, each for the labels with an undecided pair; the arguments are those of `compare`.
 
     Returns:
-      One result; its `info["until"]` holds the rule, the number of groups, and every pair at its last look.
+      The merged result; its `info["until"]` holds the rule, the number of groups played, and each pair at its last
+      look.
 
     Raises:
-      InputError: if labels have different numbers of seeds, for too many contestants, and as for `run_comparison`.
+      InputError: if `seeds` is a mapping or less than 2, if there are fewer than two or too many contestants, and as
+        for `run_comparison`.
     """
     labelled = label_algorithms(algorithms)
     n_contestants = sum(len(list_points(a.points)) if isinstance(a, Grid) else 1 for a in labelled.values())

@@ -1,6 +1,6 @@
-"""Play the points of a grid that a tuner with an ask-and-tell interface proposes, such as a study of Optuna.
+"""Play the points that a tuner with an ask-and-tell interface, such as an Optuna study, proposes.
 
-A tuner proposes several points at once, which are played in one call on the same seeds.
+The tuner proposes points in batches; all points of a batch are played in one call on the same seeds.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ Point: TypeAlias = Mapping[str, Any]  # mapping from fields to values
 
 
 class StudyTrial(Protocol):
-    """Proposal of a tuner; its methods `suggest_float` and the like return values."""
+    """Proposal of a tuner, with further methods such as `suggest_float` that return the values of fields."""
 
     def set_user_attr(self, key: str, value: float) -> None:
         """Attach a number to the trial."""
@@ -36,7 +36,7 @@ class Study(Protocol):
 
 
 class StudyPoint(NamedTuple):
-    """Point that a tuner has proposed, and its value.
+    """Point that a tuner has proposed, with the mean of the metric there.
 
     Attributes:
       point: mapping from fields to values.
@@ -58,21 +58,22 @@ def play_study(
 ) -> list[StudyPoint]:
     """Ask a tuner for batches of points, play each batch, and report the mean of every point to the tuner.
 
-    Each trial of the study also receives the user attributes `standard_error` (of the mean) and `seeds` (their number).
-    The mean of a point with a failed trial is infinite, with the sign that is worst for `study.direction`.
+    Each trial of the study also receives the user attributes `standard_error` (of the mean) and `seeds` (number of
+    seeds). The mean of a point with a failed trial is infinite, with the sign that is worst for `study.direction`.
 
     Args:
       study: tuner with the methods `ask` and `tell`.
-      suggest: function from a trial of the study to a point.
-      play: function from points to the values `[n, S]` at their seeds, not finite for failed trials.
+      suggest: function from a trial of the study to a point, a mapping from fields to values.
+      play: function from a list of n points to values `[n, S]`, one per point and seed, not finite for failed trials.
       n_points: number of points in a batch.
-      n_batches: number of batches; the tuner learns from each before it proposes the next.
+      n_batches: number of batches; the tuner receives the means of a batch before it proposes the next.
 
     Returns:
       All points in the order in which they were asked for.
 
     Raises:
-      InputError: for a study without these methods, numbers out of range, or a function that returns no point.
+      InputError: if `study` lacks `ask` or `tell`, a number is out of range, or `suggest` is not callable or returns
+        something other than a point.
     """
     for method in ("ask", "tell"):
         if not callable(getattr(study, method, None)):
@@ -98,7 +99,7 @@ def play_study(
 
 
 def is_maximizing(study: Study) -> bool:
-    """Return whether the direction of a study is to maximise."""
+    """Return True if the study maximises its objective."""
     return getattr(getattr(study, "direction", None), "name", "MINIMIZE") == "MAXIMIZE"
 
 

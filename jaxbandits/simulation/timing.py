@@ -23,7 +23,7 @@ _MIN_REPEATS = 3  # smallest number of repeats, even for a learner that has exce
 
 
 class RoundTimes(NamedTuple):
-    """Measured time per round against the number of rounds already played."""
+    """Measured time per round as a function of the number of rounds already played."""
 
     width: int  # number of trials in a batch
     stretch_ends: np.ndarray  # [n] number of rounds at the end of each measured stretch; the first stretch begins at 0
@@ -31,7 +31,7 @@ class RoundTimes(NamedTuple):
     state_bytes: dict[str, int]  # per label, bytes of the algorithm's state in one trial
 
     def at(self, label: str, t: float) -> np.ndarray:
-        """Return `[repeats]` nanoseconds per round and trial around round `t`, interpolated between stretches."""
+        """Return `[repeats]` nanoseconds per round and trial at round `t`, interpolated between stretches."""
         middles = self.stretch_ends - np.diff(self.stretch_ends, prepend=0) / 2.0
         return np.asarray([np.interp(t, middles, row) for row in self.ns[label]])
 
@@ -49,11 +49,12 @@ def time_rounds(  # noqa: PLR0913
     progress: bool = True,
     title: str = "",
 ) -> RoundTimes:
-    """Time rounds from first to last on one thread, without compilation and without the overhead of calls.
+    """Measure the time per round, from the first round to the last, without compilation and call overhead.
 
-    Every stretch takes two calls of a compiled program: one for all rounds but the last, and one for the last round.
-    The second call is nearly all overhead; its median over a trial is subtracted from the first. Stretches that take
-    less than a call (half a millisecond) are therefore noisy. Learners alternate, so that a temporary slowdown of the
+    One thread plays the rounds. The horizon is divided into stretches, and each stretch takes two calls of a compiled
+    program: one for all rounds but the last, and one for the last round. The second call is nearly all overhead; the
+    median of the second calls of a repeat is subtracted from each first call. Stretches that take less time than the
+    overhead of a call (half a millisecond) are therefore noisy. Learners alternate, so that a temporary slowdown of the
     machine affects all of them.
 
     Args:
@@ -62,10 +63,13 @@ def time_rounds(  # noqa: PLR0913
       horizon: rounds per trial.
       width: trials in a batch, 1 for a single trial.
       repeats: number of independent batches.
-      patience: seconds after which a learner is not repeated again, if it has at least three repeats.
-      stretches: number of equal parts of the horizon, which are timed separately.
+      patience: seconds of measured time after which a learner is not timed again, if it has at least three repeats.
+      stretches: number of stretches, which have equal numbers of rounds.
       progress: show a progress bar on standard error.
-      title: text of the bar before the current label.
+      title: text that the progress bar shows before the current label.
+
+    Returns:
+      The measured times per label, and the sizes of the states.
 
     Raises:
       InputError: if an argument is invalid.

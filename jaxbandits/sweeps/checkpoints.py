@@ -17,10 +17,10 @@ from jaxbandits.engine.plan import Batch, Plan
 
 
 class PartStore(Store):
-    """A `Store` that delays writing finished batches; an interrupted run writes them before it ends."""
+    """Checkpoint store that delays the writing of finished batches; an interrupted run writes them before it ends."""
 
     def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: JsonObject, save_every: float):
-        """Choose a directory.
+        """Choose the directory of the checkpoint.
 
         Args:
           directory: path of the directory, which need not exist.
@@ -42,7 +42,7 @@ class PartStore(Store):
             return None
 
     def save(self, batch: Batch, checkpoint: BatchCheckpoint) -> None:
-        """Write the checkpoint of a batch: immediately if it is unfinished, else with others at the next save."""
+        """Write the checkpoint of a batch: immediately if it is unfinished, else later, with other finished batches."""
         if checkpoint.carry is not None:
             super().save(batch, checkpoint)
         with self._lock:
@@ -52,7 +52,7 @@ class PartStore(Store):
                 self._write()
 
     def __exit__(self, *exc: object) -> None:
-        """Release the directory, after writing the delayed batches of a run that was stopped."""
+        """Release the directory; if the run was stopped by an exception, first write the delayed batches."""
         try:
             if exc[0] is not None:
                 self._write()

@@ -1,8 +1,8 @@
-"""The directory of a sweep, read and written without JAX.
+"""Directory of a sweep, which can be read and written without JAX.
 
     manifest.json      the specification of the sweep, and its parts
     parts/NAME.npz     the results of one part: the same bytes on every machine and in every run
-    parts/NAME.json    its record: checksum of the results, cost, failed trials; a part is done once this file exists
+    parts/NAME.json    the record of the part: checksum, cost, failed trials; a part is done once this file exists
     failed/NAME.json   the error of a part that failed
     working/NAME/      lock and checkpoint of a part that is being computed
 
@@ -88,7 +88,7 @@ class Directory:
         """Read the manifest of the sweep.
 
         Raises:
-          InputError: if there is none, or if it is damaged or of another version.
+          InputError: if the directory has no manifest, or if the manifest is damaged or of another version.
         """
         if not os.path.exists(self.manifest):
             raise InputError(f"{self.path} holds no sweep (it has no manifest.json)")
@@ -104,7 +104,11 @@ class Directory:
 
         Args:
           manifest: manifest of the sweep.
-          check_same: a function of the saved and the new manifest that raises an error if they are different sweeps.
+          check_same: function of the saved and the new manifest that raises an error if they belong to different
+            sweeps.
+
+        Raises:
+          InputError: if the directory holds something else than a sweep, or parts without a manifest.
         """
         manifest = {"format": _FORMAT, **manifest}
         with files.lock_directory(self.path, patience=30.0):
@@ -121,7 +125,7 @@ class Directory:
             files.make_directory(self.path / name)
 
     def check_identified(self, manifest: JsonObject) -> None:
-        """Raise `InputError` if the results of a sweep depend on code that no digest identifies."""
+        """Raise `InputError` if results of the sweep depend on code that no digest identifies."""
         if why := lack_of_identity(manifest["spec"]):
             raise InputError(f"{self.path} can be neither resumed nor shared between processes nor merged: {why}")
 
@@ -157,13 +161,13 @@ class Directory:
         return PartState.MISSING if self.read_failure(name) is None else PartState.FAILED
 
     def verify_state(self, name: str) -> PartState:
-        """Return the state of a part that no other process computes; results are compared with their checksum."""
+        """Return the state of a part that no process is computing; its results are compared with their checksum."""
         if (record := self.read_record(name)) is not None:
             return PartState.DONE if self.is_intact(name, record) else PartState.DAMAGED
         return PartState.MISSING if self.read_failure(name) is None else PartState.FAILED
 
     def read_record(self, name: str) -> JsonObject | None:
-        """Read the record of a part; None if it is not done, or its results are missing or do not match."""
+        """Return the record of a part; None if the part is not done or its results are missing or of the wrong size."""
         try:
             record = files.read_json(self._record_path(name))
             is_own = misfit(record, _RECORD) is None and record["part"] == name
@@ -172,14 +176,14 @@ class Directory:
             return None
 
     def is_intact(self, name: str, record: JsonObject) -> bool:
-        """Return whether the results of a part have the recorded checksum."""
+        """Return True if the results of a part have the recorded checksum."""
         try:
             return checksum(self.result_path(name)) == record.get("sha256")
         except OSError:
             return False
 
     def write_record(self, name: str, details: JsonObject) -> None:
-        """Record that a part is done, after its results were written.
+        """Record that a part is done; called after its results have been written.
 
         Args:
           name: name of the part.
@@ -210,10 +214,10 @@ class Directory:
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[Path]:
-        """Lock a part against other processes; yields the directory in which it is computed.
+        """Lock a part against other processes within a `with` block; yield the directory in which the part is computed.
 
         Raises:
-          LockedError: if another process computes it.
+          LockedError: if another process is computing the part.
         """
         directory = self.working_path(name)
         with files.lock_directory(directory, patience=_PATIENCE):
@@ -237,7 +241,7 @@ class Directory:
             return 0.0
 
     def clean_up(self, name: str) -> None:
-        """Remove lock and directory of a part that is done, and temporary files of processes that were killed."""
+        """Remove the lock and the working directory of a part that is done, and temporary files of killed processes."""
         for folder in ("parts", "failed"):
             for leftover in (self.path / folder).glob(f"{name}.*.tmp"):
                 leftover.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Expected cost of a sweep, after a short calibration of every program."""
+"""Expected cost of a sweep, extrapolated from a short calibration of every program."""
 
 import dataclasses
 import math
@@ -44,7 +44,7 @@ class SweepCost(NamedTuple):
 
 
 def estimate_cost(plan: SweepPlan, workers: int | None = None) -> SweepCost:
-    """Compile every program, play some of its rounds, and extrapolate.
+    """Estimate the cost of a sweep: compile every program, play some of its rounds, and extrapolate.
 
     Args:
       plan: the sweep.

@@ -1,7 +1,7 @@
-"""Shards of a sweep on an executor of `concurrent.futures`, or of a cluster with the same method `submit`.
+"""Run the shards of a sweep on an executor of `concurrent.futures`, or of a cluster with the same method `submit`.
 
-The results of a shard are files in the directory of the sweep. A shard computes the parts that the directory lacks,
-under the lock of each part, so an executor may run a shard again, or twice at once.
+The results of a shard are files in the directory of the sweep. A shard computes the parts that the directory lacks, and
+locks each part meanwhile, so that an executor may run a shard again, or twice at the same time.
 """
 
 import dataclasses
@@ -29,15 +29,15 @@ class TaskFuture(Protocol):
 
 
 class TaskExecutor(Protocol):
-    """Executor of `concurrent.futures`, or of a cluster with the same method."""
+    """Executor of `concurrent.futures`, or of a cluster with the same method `submit`."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any) -> TaskFuture:
-        """Start a task."""
+        """Start a task, a call of `function` with `args`, and return its future."""
         ...
 
 
 class ShardTask(NamedTuple):
-    """Arguments of a shard, without arrays of JAX: they are read in a process that has not set its precision yet."""
+    """Arguments of a shard, without JAX arrays, since a process unpickles them before its precision is set."""
 
     sweep: Sweep
     out: str
@@ -53,7 +53,7 @@ def check_executor(executor: object) -> None:
     """Check that an executor can run JAX.
 
     Raises:
-      InputError: for an object without `submit`, and for processes that are started by fork.
+      InputError: if the object has no method `submit`, or starts its processes by fork.
     """
     if not callable(getattr(executor, "submit", None)) or isinstance(executor, type):
         raise InputError(
@@ -68,7 +68,7 @@ def check_executor(executor: object) -> None:
 
 
 def without_jax_arrays(sweep: Sweep) -> Sweep:
-    """Return a sweep with NumPy in place of JAX arrays, since a process reads it before it sets its precision."""
+    """Return a sweep with NumPy in place of JAX arrays, since a process unpickles it before its precision is set."""
     return dataclasses.replace(sweep, algorithms=_on_host(sweep.algorithms), environment=_on_host(sweep.environment))
 
 
@@ -90,7 +90,7 @@ def run_shards(
     Args:
       executor: object with a method `submit(function, *args)`, whose results have a method `result()`.
       run_shard: function that runs one shard.
-      tasks: arguments of its calls.
+      tasks: arguments of the calls of `run_shard`, one for each shard.
       progress: show a progress bar on standard error.
 
     Raises:

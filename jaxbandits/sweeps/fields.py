@@ -4,7 +4,7 @@
     ridge = { range = [0.0, 1.0], n = 5 }              evenly spaced, both ends included
     dim = { range = [2, 10], step = 2 }                2, 4, 6, 8, 10
     beta_scale = { logspace = [1e-3, 1.0], n = 4 }     by equal ratios, both ends included
-    ridge = { random = [0.1, 10.0], n = 20 }           uniform draws, log-uniform with `log = true`; `seed = 0`
+    ridge = { random = [0.1, 10.0], n = 20 }           uniform draws; options: `log = true` (log-uniform), `seed = 1`
     dim = { values = [2, 5], zip = "dim" }             fields with the same `zip` vary together
     means = { values = [[0.6, 0.5], [0.6, 0.4]] }      arrays, which results call 0 and 1
     means.values = { easy = [0.9, 0.1], hard = [0.6, 0.5] }    arrays with names
@@ -34,7 +34,7 @@ _COUNT = f"[1, {MAX_POINTS}]"
 
 
 class SweptField(NamedTuple):
-    """A field that takes several values."""
+    """Field of a sweep file that takes several values."""
 
     path: str  # dotted, within its table
     values: list[Any]
@@ -43,7 +43,7 @@ class SweptField(NamedTuple):
 
 
 def split(table: JsonObject, where: str) -> tuple[dict[str, Any], list[SweptField]]:
-    """Return a table with every swept field at its first value, and the swept fields.
+    """Return the table with every swept field set to its first value, and the list of swept fields.
 
     Raises:
       InputError: if an entry is invalid; the message names the file, the table and the key.
@@ -64,7 +64,7 @@ def _split(value: object, where: str, path: str, found: list[SweptField]) -> obj
 
 
 def groups(swept: list[SweptField]) -> list[list[SweptField]]:
-    """Group the fields of one table: fields that vary together form a group, every other field its own group."""
+    """Group the fields of one table: fields that vary together form a group, and every other field is its own group."""
     found: dict[Any, list[SweptField]] = {}
     for field in swept:
         found.setdefault((field.path,) if field.group is None else field.group, []).append(field)
@@ -140,7 +140,7 @@ def _checked_values(given: object, where: str) -> list[Any]:
 
 
 def plain_value(value: object) -> object:
-    """Return a value of a swept field in the form of a specification, with arrays as lists."""
+    """Return a value of a swept field in the form that specifications use, with arrays as lists."""
     return value.array.tolist() if isinstance(value, ArrayValue) else value
 
 

@@ -62,24 +62,24 @@ _MAX_CHECKED = 64  # number of values of a swept field that are checked here; al
 
 
 class Document(NamedTuple):
-    """Content of a sweep file with overrides; names and types of entries have been checked, but values have not."""
+    """Content of a sweep file with overrides; the names and types of entries have been checked, but not the values."""
 
     source: str
     content: JsonObject
 
     @property
     def precision(self) -> str | None:
-        """Precision of the sweep, if the file sets it."""
+        """Precision of the sweep; None if the file does not set it."""
         return self.content.get("precision")
 
     @property
     def out(self) -> Path:
-        """Directory of the results: `out`, else `results/` and the name of the file."""
+        """Directory of the results: the entry `out`, or `results/NAME` for a file `NAME.toml` without this entry."""
         return Path(self.content.get("out", Path("results") / Path(self.source).stem))
 
 
 def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Document:
-    """Read a sweep file.
+    """Read a sweep file, apply overrides, and return its content.
 
     Args:
       path: path of the file.
@@ -139,7 +139,9 @@ def _check_entries(content: JsonObject, source: str) -> None:
 
 
 def make_sweep(document: Document) -> Sweep:
-    """Return the sweep that a file describes. The process must have the precision of the file.
+    """Return the sweep that a file describes.
+
+    The precision of the process must be the precision that the file sets, if any.
 
     Raises:
       InputError: if an entry is invalid; the message names the file, the table and the key.

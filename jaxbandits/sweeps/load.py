@@ -22,7 +22,7 @@ from jaxbandits.sweeps.directory import Directory
 
 
 class Mean(NamedTuple):
-    """Means over the seeds of every point, without failed trials."""
+    """Mean curves of the points of a label, averaged over seeds; failed trials are excluded."""
 
     mean: np.ndarray  # [H, M, ...]
     error: np.ndarray  # [H, M, ...] standard error of the mean; NaN for fewer than two trials
@@ -31,7 +31,7 @@ class Mean(NamedTuple):
 
 
 class SweepResult:
-    """Results of a sweep in a directory, complete or not; files are read on request."""
+    """Results of a sweep in a directory, complete or not; result files are read only when a method needs them."""
 
     def __init__(self, path: str | os.PathLike[str]):
         """Read the manifest.
@@ -63,7 +63,7 @@ class SweepResult:
 
     @property
     def failures(self) -> dict[str, str]:
-        """Errors of the parts that failed, by name."""
+        """Dict from the names of the parts that failed to their error messages."""
         found = {name: self._directory.read_failure(name) for name, record in self._records.items() if record is None}
         return {name: error for name, error in found.items() if error is not None}
 
@@ -73,7 +73,7 @@ class SweepResult:
         return tuple(name for name, record in self._records.items() if record is None)
 
     def points(self, label: str) -> list[dict[str, Any]]:
-        """Return the hyperparameter points of a label, computed or not.
+        """Return all hyperparameter points of a label, whether computed or not.
 
         Raises:
           InputError: for an unknown label.
@@ -81,7 +81,7 @@ class SweepResult:
         return self._manifest["labels"][checked_name("label", label, self.labels)]["points"]
 
     def parts(self, label: str | None = None) -> Iterator[tuple[str, Trials]]:
-        """Yield label and trials of the finished parts, each read when the iterator reaches it.
+        """Yield the label and the trials of each finished part, which is read when the iterator reaches it.
 
         Raises:
           InputError: for an unknown label or a damaged part (running the sweep again replaces it).
@@ -92,7 +92,7 @@ class SweepResult:
                 yield part["label"], self._read(part)
 
     def load(self, label: str | None = None) -> Result:
-        """Load all results of one label or all labels; points that lack seeds are omitted, with a warning.
+        """Load the results of one label, or of all labels; points that lack seeds are omitted, with a warning.
 
         Raises:
           InputError: for an unknown label, a damaged part, or if no point is complete.
@@ -100,12 +100,12 @@ class SweepResult:
         return self._join(label, lambda trials: trials)
 
     def final(self, metric: str | None = None, label: str | None = None) -> Result:
-        """Load the values at the horizon of one metric (the first by default), of one label or all.
+        """Load one metric (by default the first) at the horizon, of one label or of all labels.
 
         The result has one record point; `table`, `best`, `heatmap` and `paired_difference` work on it.
 
         Raises:
-          InputError: as `load`, and for an unknown metric.
+          InputError: as for `load`, and for an unknown metric.
         """
 
         def keep_final(trials: Trials) -> Trials:
@@ -124,10 +124,11 @@ class SweepResult:
         return self._join(label, keep_final)
 
     def mean(self, metric: str | None = None, label: str | None = None) -> Mean:
-        """Return mean curves of a metric over the seeds of every point, in memory independent of the number of seeds.
+        """Return the mean curves of a metric at the points of a label; the memory needed does not grow with the seeds.
 
         Raises:
-          InputError: for unknown names, no label among several, a damaged part, or if no point is complete.
+          InputError: for an unknown name, a damaged part, if `label` is None and there are several, or if no point is
+            complete.
         """
         if label is None and len(self.labels) > 1:
             raise InputError(f"name one of the labels: {', '.join(self.labels)}")
@@ -152,11 +153,11 @@ class SweepResult:
         return Mean(mean=mean, error=error, trials=np.asarray(counts), failed=np.asarray(failed))
 
     def to_csv(self, path: str | os.PathLike[str], *, final: bool = False) -> Path:
-        """Write the finished parts as comma-separated text, in the columns of `Result.to_csv`.
+        """Write the finished parts as comma-separated text with the columns of `Result.to_csv`, and return the path.
 
         Args:
           path: the file.
-          final: only the last record point.
+          final: write only the last record point.
 
         Raises:
           InputError: if no part is done, a part is damaged, or the path cannot be written.
@@ -182,12 +183,14 @@ class SweepResult:
         return path
 
     def to_parquet(self, path: str | os.PathLike[str], *, final: bool = False) -> Path:
-        """Write the finished parts as one parquet file, in the columns of `to_csv`. Needs the extra `frames`.
+        """Write the finished parts as one parquet file with the columns of `to_csv`, and return the path.
 
-        The table is built in memory: a row per trial if `final`, else one per trial and record point.
+        Needs the extra `frames`.
+
+        The table is built in memory; it has one row per trial if `final` is True, else one per trial and record point.
 
         Raises:
-          InputError: as `to_csv`.
+          InputError: as for `to_csv`.
         """
         if all(record is None for record in self._records.values()):
             raise InputError(f"{self.path}: no part is done yet")
@@ -195,10 +198,12 @@ class SweepResult:
         return export.write_parquet(parts, path)
 
     def to_netcdf(self, path: str | os.PathLike[str], *, final: bool = False) -> Path:
-        """Write `load()` as one NetCDF file, a group per label (`Result.to_netcdf`). Needs the extra `xarray`.
+        """Write `load()` as one NetCDF file with a group per label (`Result.to_netcdf`), and return the path.
+
+        Needs the extra `xarray`. If `final` is True, the file has only the last record point.
 
         Raises:
-          InputError: as `load`, or if the path cannot be written.
+          InputError: as for `load`, or if the path cannot be written.
         """
         return self._join(None, Trials.at_horizon if final else lambda trials: trials).to_netcdf(path)
 
@@ -251,7 +256,7 @@ class SweepResult:
 
 
 def load_sweep(path: str | os.PathLike[str]) -> SweepResult:
-    """Open the results of a sweep in a directory; they are read on request.
+    """Return the results of the sweep in a directory; result files are read only when they are needed.
 
     Raises:
       InputError: if the directory holds no sweep.

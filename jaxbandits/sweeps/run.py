@@ -63,33 +63,33 @@ def run_sweep(  # noqa: PLR0913
     executor: TaskExecutor | None = None,
     jobs: int | None = None,
 ) -> SweepResult:
-    """Compute the missing parts of a sweep.
+    """Compute the missing parts of a sweep, and return its results.
 
-    If the process is killed, the same call resumes, with bit-for-bit identical results. A part that fails is recorded,
-    and the others are computed. Parts that another process computes are skipped.
+    If the process is killed, repeating the call resumes the sweep, with bit-for-bit identical results. If a part fails,
+    its error is recorded and the other parts are computed. Parts that another process is computing are skipped.
 
     Args:
       sweep: a `Sweep`, or the path of a sweep file.
       out: directory of the sweep; by default the directory that the sweep file names.
-      shard: `(i, n)`: compute every n-th part, from the i-th on; 1 <= i <= n.
+      shard: `(i, n)` with 1 <= i <= n: compute every n-th part, starting with the i-th.
       fail_fast: return after the first part that fails.
-      retry_failed: compute again parts that failed in an earlier call.
+      retry_failed: also compute the parts that failed in an earlier call.
       devices: as for `Options`.
       workers: number of threads; by default as for `Options`, but 1 in each job of an executor.
       save_every: seconds between checkpoints.
       progress: show a progress bar on standard error.
-      executor: runs the sweep as jobs, each of which is a shard: any executor of `concurrent.futures`, such as a
-        `ProcessPoolExecutor` that spawns, or of Dask, mpi4py, submitit; anything with `submit(function, *args)`. All
-        processes need access to the directory and must be able to import the classes of algorithms and environments.
-        By default this process computes.
+      executor: executor that runs the sweep as jobs, one per shard: an executor of `concurrent.futures` (such as a
+        `ProcessPoolExecutor` that spawns its processes), Dask, mpi4py or submitit, or any object with a method
+        `submit(function, *args)`. All processes need access to the directory and must be able to import the classes of
+        algorithms and environments. None: this process computes the parts.
       jobs: number of shards for the executor; by default one for each part, at most 64.
 
     Returns:
       The results of all finished parts, read on request.
 
     Raises:
-      InputError: if an argument is invalid, the directory holds another sweep (the message names the difference), or it
-        cannot be written; if the executor forks, or loses a job.
+      InputError: if an argument is invalid, if the directory holds another sweep (the message names the difference) or
+        cannot be written, if the executor starts processes by fork, or if a job fails.
 
     Example:
       >>> from jaxbandits import Grid, HeavyTailed, OFUL, Sweep
@@ -178,7 +178,7 @@ def run_plan(
     retry_failed: bool,
     options: Options,
 ) -> SweepResult:
-    """Compute the parts of a checked sweep that a directory lacks; arguments as for `run_sweep`."""
+    """Compute the parts of a checked sweep that a directory lacks; the arguments are those of `run_sweep`."""
     _check_memory(plan, options)
     warn_of_noise_scales(plan.label_jobs)
     directory.begin(make_manifest(plan), lambda saved, new: _check_same(directory, plan, saved, new))

@@ -7,16 +7,23 @@ from jaxbandits.sweeps.directory import Directory, PartState
 
 
 def read_status(path: str | os.PathLike[str]) -> JsonObject:
-    """Return the state of a sweep as a JSON value.
+    """Return the state of a sweep as a JSON object.
 
     Args:
-      path: its directory.
+      path: directory of the sweep.
 
     Returns:
-      `parts`, `trials` and `rounds` with the number in each state; of the finished parts, `failed_trials` (number of
-      trials with a NaN or an infinity) and `inadmissible_trials` (number of trials with inadmissible decisions);
-      `rounds_per_s` of one process, measured on finished parts or else on checkpoints of running parts, None without
-      either; `seconds_left` at that rate with all running processes; and lists of `running` parts and `failures`.
+      A dict with the entries:
+
+      * `directory`: path of the sweep.
+      * `parts`, `trials`, `rounds`: dicts with the total number and the numbers in each state.
+      * `failed_trials`: number of finished trials with a NaN or an infinity.
+      * `inadmissible_trials`: number of finished trials with inadmissible decisions.
+      * `rounds_per_s`: rate of one process, measured on finished parts; if no part is finished, on the checkpoints of
+        running parts; None if there are no checkpoints either.
+      * `seconds_left`: time left at this rate with the number of processes that are running; None without a rate.
+      * `running`: list of the running parts.
+      * `failures`: list of the failed parts, with their errors.
 
     Raises:
       InputError: if the directory holds no sweep.

@@ -1,4 +1,4 @@
-"""Submission of a sweep to a cluster by submitit: each job runs a shard of the parts."""
+"""Submission of a sweep to a cluster by submitit; each job runs one shard, a share of the parts."""
 
 import dataclasses
 import shutil
@@ -21,7 +21,7 @@ _MAX_TIMEOUTS = 1000  # how often a job is queued again after its time limit, si
 
 @dataclasses.dataclass(frozen=True)
 class ShardJob:
-    """Job that runs one command and, if it is queued again, resumes from its checkpoints."""
+    """Job that runs one command; if the job is queued again, the command resumes from its checkpoints."""
 
     main: Callable[[Sequence[str]], int]  # the command line
     arguments: tuple[str, ...]
@@ -30,7 +30,8 @@ class ShardJob:
         """Run the command.
 
         Raises:
-          RuntimeError: if it fails, so that the queue records a failure; the reason is in the log above.
+          RuntimeError: if the command fails, so that the queue records a failure; the log gives the reason before this
+            error.
         """
         print("jaxbandits", *self.arguments, flush=True)
         code = self.main(self.arguments)
@@ -56,28 +57,30 @@ def submit(  # noqa: PLR0913
     memory_gb: float | None = None,
     partition: str | None = None,
 ) -> list[Any]:
-    """Queue a sweep as n jobs; the i-th runs the command with `--shard i/n`.
+    """Queue a sweep as n jobs; the i-th job runs the command with `--shard i/n`.
 
     A copy of the file, the logs and the files of submitit are in `out/jobs`, which must be accessible from the nodes.
 
     Args:
-      main: the command line, called in each job with `sweep COPY ...`.
+      main: function of the command line (`cli.main`), which each job calls with the arguments `sweep COPY ...`, where
+        COPY is the copy of the file.
       file: the sweep file.
       out: the directory of the sweep.
       cluster: `"slurm"`, or `"local"` (parallel processes on this machine).
       jobs: number of jobs.
       arguments: further arguments of the command, such as `--set horizon=500`.
       minutes: time limit, after which a job is stopped and queued again (locally six times at most).
-      cpus: cores and threads of a job; None: the cluster's default, locally an equal share.
-      gpus: GPUs of a job; None: the cluster's default, locally none.
-      memory_gb: memory of a job; None: the cluster's default.
-      partition: partition of the cluster; None: its default.
+      cpus: number of cores and threads of a job; None: the default of the cluster, or locally an equal share of the
+        cores.
+      gpus: number of GPUs of a job; None: the default of the cluster, or locally none.
+      memory_gb: memory of a job in GB; None: the default of the cluster.
+      partition: partition of the cluster; None: the default of the cluster.
 
     Returns:
       The jobs, as objects of submitit.
 
     Raises:
-      InputError: if the cluster is unknown or missing, a number is out of range, or submitit is not installed.
+      InputError: if the cluster is unknown or not available, a number is out of range, or submitit is not installed.
     """
     if cluster not in CLUSTERS:
         raise unknown_name("cluster", cluster, CLUSTERS)

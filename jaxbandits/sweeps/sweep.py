@@ -1,4 +1,4 @@
-"""Sweeps and their parts. A part is a rectangle of trials of one program, and the unit of files, locks and shards."""
+"""Sweeps and their parts. A part is some points times some seeds of one program, with a separate file and lock."""
 
 import dataclasses
 import json
@@ -29,7 +29,7 @@ PRECISIONS = ("float32", "float64")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Declaration of a sweep: the arguments of `compare` that determine numbers, and the size of its files.
+    """Declaration of a sweep: the arguments of `compare` that determine the numbers, and the size of result files.
 
     Attributes:
       algorithms: mapping from labels to algorithms or `Grid`s, or a list of them.
@@ -44,7 +44,8 @@ class Sweep:
       width: trials in a batch, 1 or a multiple of 16; the default follows from the size of a trial.
       part_trials: largest number of trials in one result file; by default 4096, or fewer if their values exceed 256 MB.
       identity: as for `Options`.
-      precision: `"float32"` or `"float64"`, which must be that of the process; by default that of the process.
+      precision: `"float32"` or `"float64"`, which must be the precision of the process; None: the precision of the
+        process.
       source: path of the sweep file, for messages.
       file: the content of the sweep file, so that a message can name a key that has changed.
     """
@@ -68,7 +69,7 @@ class Sweep:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Some of the trials of one program, with a separate result file."""
+    """Part of a sweep: some of the trials of one program, which have their own result file."""
 
     name: str  # contains a digest of everything that determines the numbers of the part
     label: str
@@ -83,7 +84,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class SweepPlan:
-    """Checked sweep with its parts."""
+    """Sweep whose entries have been checked, with its parts."""
 
     sweep: Sweep
     devices: list[Any]
@@ -94,7 +95,7 @@ class SweepPlan:
     spec: JsonObject  # everything that determines the numbers of the sweep
 
     def spec_of(self, part: Part) -> JsonObject:
-        """Return the specification in the result of a part, which is that of its label, so that parts can be merged."""
+        """Return the specification in the result of a part, which is that of the label, so that parts can be merged."""
         return self.label_spec(next(label for label in self.label_jobs if label.label == part.label))
 
     def label_spec(self, label: LabelJobs) -> JsonObject:
@@ -103,7 +104,7 @@ class SweepPlan:
 
 
 def plan_sweep(sweep: Sweep, devices: Sequence[Any] | None = None) -> SweepPlan:
-    """Check a sweep and divide it into parts.
+    """Check a sweep, divide it into parts, and return the plan.
 
     Raises:
       InputError: if an entry is invalid; the message names the file.
@@ -194,13 +195,13 @@ def _part_trials(sweep: Sweep, job: Job, traces: TraceCache) -> int:
 
 
 def result_bytes(job: Job, traces: TraceCache | None = None) -> int:
-    """Return the bytes of the values of one trial, in float64."""
+    """Return the number of bytes of the values of one trial, in float64."""
     block_values = trace_job(job, traces=traces).block_values
     return 8 * len(job.record_points) * sum(x.size for x in block_values.values())
 
 
 def carry_bytes(job: Job) -> int:
-    """Return the bytes of the state of one trial."""
+    """Return the number of bytes of the state of one trial."""
     return bytes_of(trace_job(job).carry)
 
 

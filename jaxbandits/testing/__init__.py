@@ -1,4 +1,4 @@
-"""Checks of the contract for your own algorithm or environment."""
+"""Checks that your own algorithm or environment fulfils the contract of the protocol."""
 
 from jaxbandits.testing.contract import check_algorithm, check_environment
 

@@ -1,7 +1,7 @@
-"""Contract of algorithms and environments, as checks on any pair of instances.
+"""Contract of algorithms and environments, as checks on a pair of instances.
 
-`check_algorithm(algorithm, environment)` runs all checks. Each is a function whose name states what it asserts, and
-raises `AssertionError` with one line that describes the problem; `check_algorithm` lists all these lines.
+`check_algorithm(algorithm, environment)` runs all checks. Each check is a function whose name states what it asserts;
+it raises `AssertionError` with one line that describes the problem, and `check_algorithm` lists these lines.
 """
 
 import dataclasses
@@ -54,15 +54,16 @@ _ARGUMENTS = {
 
 @own_settings()
 def check_algorithm(algorithm: Algorithm, environment: Environment, *, quick: bool = False) -> None:
-    """Run every check of an algorithm on an environment that suits it, and print a verdict and advice on its speed.
+    """Run every check of an algorithm on an environment, and print a verdict and advice on the algorithm's speed.
 
     Args:
       algorithm: a small concrete instance.
-      environment: a small concrete instance.
-      quick: only trace its methods, which takes seconds; the other checks compile a dozen programs.
+      environment: a small concrete instance whose observations and feedback the algorithm accepts.
+      quick: only trace the methods, which takes seconds; the other checks compile a dozen programs.
 
     Raises:
-      AssertionError: with a line for every problem: the broken part of the contract, what was found, and a remedy.
+      AssertionError: if a check fails; the message has a line for every problem, with the violated rule, what was
+        found, and a remedy.
     """
     checks = TRACED_CHECKS if ranges.flag("quick", quick) else ALGORITHM_CHECKS
     problems: dict[str, None] = {}  # distinct messages in the order of the checks
@@ -90,7 +91,7 @@ def check_environment(environment: Environment) -> None:
     """Check the names and ranges of an environment; `check_algorithm` checks it together with a learner.
 
     Raises:
-      AssertionError: with a line for every problem.
+      AssertionError: if there are problems; the message has a line for each.
     """
     _has_names_and_ranges(environment)
     missing = list(_fields_without_meaning(environment))
@@ -103,7 +104,7 @@ def _has_names_and_ranges(environment: Environment) -> None:
 
 
 def has_argument_names(obj: object, methods: tuple[str, ...]) -> None:
-    """Assert that methods take as many arguments as the protocol passes, by position."""
+    """Assert that each method accepts, by position, the arguments that the protocol passes."""
     assert not isinstance(obj, type), f"{obj.__name__} is a class: make an instance of it"
     for method in methods:
         assert hasattr(obj, method), f"{type(obj).__name__} has no method {method}"
@@ -116,7 +117,7 @@ def has_argument_names(obj: object, methods: tuple[str, ...]) -> None:
 
 
 def is_a_pytree_with_ranges(obj: Any) -> None:
-    """Assert that an object is frozen and hashable, and that every number is a field in its range."""
+    """Assert that an object is a frozen pytree, that its numbers are fields, and that their values are in range."""
     name = type(obj).__name__
     frozen = dataclasses.is_dataclass(obj) and _parameters(obj).frozen
     assert frozen, f"{name} must be a frozen dataclass: decorate the class with @pytree"
@@ -169,12 +170,12 @@ def protocol_names_and_fields(algorithm: Algorithm, environment: Environment) ->
 
 
 def state_shape_is_fixed(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that methods can be traced, that their results fit the next method, and that states keep their shapes."""
+    """Assert that all methods can be traced and accept each other's results, and that states keep their shapes."""
     rehearsal.rehearse(algorithm, environment)
 
 
 def select_is_read_only(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that a method uses its key once, and that every trace of it gives the same program."""
+    """Assert that no method uses its key twice, and that tracing a method again gives the same program."""
     for call in rehearsal.rehearse(algorithm, environment).values():
         message = rehearsal.find_repeated_key(call)
         assert message is None, message
@@ -190,7 +191,7 @@ def select_is_read_only(algorithm: Algorithm, environment: Environment) -> None:
 
 
 def masked_arms_are_never_played(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that the only available arm is played."""
+    """Assert that a learner plays the only available arm when all other arms are masked."""
     algorithm, environment = as_arrays((algorithm, environment))
     seen = jax.eval_shape(lambda: environment.observe(_key(), jnp.int32(0), environment.init(_key())))
     if not isinstance(seen, (ArmObs, ContextObs, AdviceObs)):
@@ -222,7 +223,7 @@ def _arms_of(decision: Any) -> jax.Array:
 
 
 def stays_finite(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that no state is NaN after feedback multiplied by 0, 1 and 1e6."""
+    """Assert that the learner's state has no NaN after three rounds with feedback multiplied by 0, 1 and 1e6."""
     algorithm, environment = as_arrays((algorithm, environment))
     for scale in (0.0, 1.0, 1e6):
         carry = _start(algorithm, environment)
@@ -236,9 +237,9 @@ def stays_finite(algorithm: Algorithm, environment: Environment) -> None:
 
 
 def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that no state is NaN after 2,000 rounds of 32 trials.
+    """Assert that the learner's state has no NaN in 32 trials of 2,000 rounds.
 
-    The run is shorter if the `horizon` of the learner or the `capacity` of its history is smaller.
+    The trials are shorter if the learner has a smaller field `horizon` or `capacity` (the length of its history).
     """
     limits = [getattr(algorithm, name, None) for name in ("horizon", "capacity")]
     rounds = int(min([_LONG, *(limit for limit in limits if limit is not None)]))
@@ -279,7 +280,7 @@ def _first_nan(algorithm: Algorithm, environment: Environment, seed: int, rounds
 
 
 def trials_do_not_depend_on_the_split(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that trials are the same, bit for bit, with more seeds, in shorter calls, and from a checkpoint."""
+    """Assert that trials are bit-for-bit the same with more seeds, in shorter calls, and resumed from a checkpoint."""
     few = _run(algorithm, environment, seeds=3)
     for name, other in (
         ("more seeds", _run(algorithm, environment, seeds=11)),
@@ -300,7 +301,7 @@ def trials_do_not_depend_on_the_split(algorithm: Algorithm, environment: Environ
 
 
 def decisions_are_admissible(algorithm: Algorithm, environment: Environment) -> None:
-    """Check that all decisions of a short run are admissible, if the environment reports them."""
+    """Assert that all decisions of a short run are admissible, if the environment can tell (`Admits`)."""
     inadmissible = _run(algorithm, environment, seeds=3).inadmissible
     assert not inadmissible.any(), (
         f"{int(inadmissible.sum())} of {inadmissible.size * _ROUNDS} decisions are not admissible: an arm's index lies "
@@ -309,7 +310,7 @@ def decisions_are_admissible(algorithm: Algorithm, environment: Environment) -> 
 
 
 def every_traced_field_can_be_swept(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that a sweep over each numeric field equals separate runs, bit for bit, and compiles nothing new."""
+    """Assert that a sweep over each numeric field equals separate runs bit for bit, and compiles no new program."""
     _run(algorithm, environment, seeds=2)
     compiled = compilation.compiled_count()
     for field, values in _sweepable(algorithm):
@@ -325,7 +326,7 @@ def every_traced_field_can_be_swept(algorithm: Algorithm, environment: Environme
 
 
 def recommendation_is_finite(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that the recommendation of the first state is finite, for learners that recommend."""
+    """Assert that the recommendation of the initial state is finite, for learners that recommend."""
     if not isinstance(algorithm, Recommends):
         return
     with translate(

@@ -1,4 +1,4 @@
-"""Messages of one line for failed checks."""
+"""One-line messages for failed checks."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def translate(message: str) -> Iterator[None]:
-    """Replace an `AssertionError` in this context by one with this message; messages of chex have several lines."""
+    """Replace the message of an `AssertionError` that the `with` block raises by `message`.
+
+    Messages of chex, for example, have several lines.
+    """
     try:
         yield
     except AssertionError:

@@ -1,4 +1,4 @@
-"""Trace of one round, method by method, so that an error message names the method that caused it and a remedy."""
+"""Trace one round, method by method, so that an error message names the method at fault and a remedy."""
 
 import contextlib
 import dataclasses
@@ -44,18 +44,19 @@ class Call(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return class and method, as `OFUL.select`."""
+        """Class and method, such as `OFUL.select`."""
         return f"{type(self.obj).__name__}.{self.method}"
 
 
 def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
-    """Trace the calls of a first round, and check that each method returns the arguments that the next method takes.
+    """Trace the calls of the first round, and check that each method accepts the results of earlier calls.
 
     Returns:
       Mapping from names such as `algorithm.select` to calls.
 
     Raises:
-      AssertionError: with one line that names the method, what was found, and a remedy.
+      AssertionError: if a call cannot be traced or its results do not fit; the message is one line that names the
+        method, what was found, and a remedy.
     """
     calls: dict[str, Call] = {}
     feedback_type = algorithm.feedback
@@ -213,7 +214,7 @@ def find_repeated_key(call: Call) -> str | None:
 
 
 def trace(call: Call) -> Any:
-    """Trace the program of a call again."""
+    """Trace the program of a call again, and return its closed jaxpr."""
     return jax.make_jaxpr(lambda *args: call.function(*args))(*call.args)
 
 

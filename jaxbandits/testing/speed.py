@@ -1,4 +1,4 @@
-"""Advice on speed: operations of a learner that run on one trial at a time, or that have a cheaper form."""
+"""Advice on speed: lists the operations of a learner that run on one trial at a time or have a cheaper form."""
 
 import collections
 import math
@@ -81,7 +81,7 @@ def _round(algorithm: Any, environment: Environment) -> _Round:
 
 
 def vmap_fallbacks(algorithm: Algorithm, environment: Environment) -> list[VmapFallback]:
-    """List the equations of `select` and `update` that `vmap_last` has no rule for.
+    """List the equations of `select` and `update` for which `vmap_last` has no rule, so that they run trial by trial.
 
     Args:
       algorithm: a small concrete instance.
@@ -150,7 +150,7 @@ def _categorical_draws(flat: FlatFunction) -> Iterator[Cost]:
 
 @own_settings()
 def advice(algorithm: Algorithm, environment: Environment) -> tuple[str, ...]:
-    """Return lines of advice, each on a slow operation and a faster one; () if there is no advice.
+    """Return lines of advice, each of which names a slow operation or a faster replacement; () if there is none.
 
     Args:
       algorithm: a small concrete instance.

@@ -4,8 +4,8 @@ XLA:CPU fuses a cheap producer into every consumer, up to 15 times in a round of
 `vmap_last` places barriers by a rule (`tracing.liveness`). Functions written for arrays with the trial axis last
 (`batching.trials_last`) are not interpreted and place their own barriers.
 
-On accelerators a barrier costs a kernel, and XLA decides well which values to recompute. No barriers are placed on
-accelerators, except around concatenations (`materialize`).
+On accelerators a barrier costs a kernel, and XLA itself decides well which values to recompute. Therefore no barriers
+are placed there, except around concatenations (`materialize`).
 """
 
 from typing import Any, TypeVar
@@ -22,12 +22,12 @@ T = TypeVar("T")
 
 
 def barrier(tree: T) -> T:
-    """Return the same values, which XLA:CPU then computes only once and not in every kernel that reads them."""
+    """Return the values of a tree unchanged; XLA:CPU then computes them once, not in every kernel that reads them."""
     return tree if target.targets_accelerator() else materialize(tree)
 
 
 def materialize(tree: T) -> T:
-    """Return the same values, which XLA writes to memory on every target before a kernel reads them."""
+    """Return the values of a tree unchanged; on every target, XLA writes them to memory before a kernel reads them."""
     leaves, structure = jax.tree.flatten(tree)
     arrays = [x for x in leaves if not is_key(x)]
     numbers = iter(barrier_p.bind(*arrays) if arrays else ())

@@ -1,7 +1,7 @@
 """Gathers, scatters and dynamic slices whose index differs between trials, with the batch axis last.
 
-On a CPU a gather costs a few nanoseconds per trial and is not vectorised. Along a short axis all entries are read
-instead, and a select keeps the entry at the index, which is one vectorised pass over the trials.
+On a CPU a gather costs a few nanoseconds per trial and is not vectorised. Along a short axis, all entries are read
+instead, and selects keep the entry at the index; each select is one vectorised pass over the trials.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ def is_short(length: int, dtype: np.dtype) -> bool:
 
 
 def take(x: jax.Array, index: jax.Array, axis: int) -> jax.Array:
-    """Return `x[..., index, ...]` at `axis`, for `x[..., n, ..., W]` and `index[W]` in range."""
+    """Return the entries of `x` `[..., n, ..., W]` at `index` `[W]` along an axis; the indices must be in range."""
     result, *others = (lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis]))
     for k, entry in enumerate(others, 1):
         result = jnp.where(index == k, entry, result)
@@ -33,10 +33,10 @@ def take(x: jax.Array, index: jax.Array, axis: int) -> jax.Array:
 
 
 def dynamic_slice(x: jax.Array, starts: list[jax.Array], sizes: tuple[int, ...]) -> jax.Array | None:
-    """Compute `lax.dynamic_slice` of `x[..., W]` at `starts`, each `[W]` or `[]`.
+    """Compute `lax.dynamic_slice` of `x` `[..., W]`, where each start is `[W]` or `[]`.
 
     Returns:
-      None if the slice has more than one entry along an axis whose start differs between trials.
+      The slice; None if it has more than one entry along an axis whose start differs between trials.
     """
     for axis, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         n = x.shape[axis]
@@ -59,7 +59,12 @@ def dynamic_slice(x: jax.Array, starts: list[jax.Array], sizes: tuple[int, ...])
 
 
 def dynamic_update_slice(x: jax.Array, update: jax.Array, starts: list[jax.Array]) -> jax.Array | None:
-    """Apply `lax.dynamic_update_slice` to `x[..., W]` if the update has one or all entries of each axis; else None."""
+    """Compute `lax.dynamic_update_slice` of `x` `[..., W]` by selects.
+
+    Returns:
+      The updated array; None if the update has neither one entry nor all entries along some axis, or one entry along
+      an axis of more than `WRITTEN` entries.
+    """
     is_updated: Any = True
     for axis, start in enumerate(starts):
         n, size = x.shape[axis], update.shape[axis]
@@ -73,7 +78,7 @@ def dynamic_update_slice(x: jax.Array, update: jax.Array, starts: list[jax.Array
 
 
 def gather_common(x: jax.Array, index: jax.Array, params: Params) -> jax.Array:
-    """Compute `lax.gather` of `x[..., W]` at an index `[..., k]` that is the same for all trials."""
+    """Compute `lax.gather` of `x` `[..., W]` at an index `[..., k]` that is the same for all trials."""
     dims = params["dimension_numbers"]
     dims = dims._replace(offset_dims=(*dims.offset_dims, index.ndim - 1 + len(dims.offset_dims)))
     sizes = (*params["slice_sizes"], x.shape[-1])
@@ -81,7 +86,7 @@ def gather_common(x: jax.Array, index: jax.Array, params: Params) -> jax.Array:
 
 
 def gather(x: jax.Array, index: jax.Array, params: Params) -> jax.Array:
-    """Compute `lax.gather` of `x[..., W]` at `index[..., k, W]`."""
+    """Compute `lax.gather` of `x` `[..., W]` at an index `[..., k, W]`; `params` are those of the gather equation."""
     dims = params["dimension_numbers"]
     axis = short_gather_axis(x, params)
     if axis is not None:
@@ -105,7 +110,7 @@ def gather(x: jax.Array, index: jax.Array, params: Params) -> jax.Array:
 
 
 def short_gather_axis(x: jax.Array, params: Params) -> int | None:
-    """Return the axis of `x[..., W]` along which a gather takes whole slices, if that axis is short; else None."""
+    """Return the short axis of `x[..., W]` along which a gather takes whole slices; None if there is no such axis."""
     dims, sizes = params["dimension_numbers"], params["slice_sizes"]
     if len(dims.collapsed_slice_dims) != 1 or dims.start_index_map != dims.collapsed_slice_dims:
         return None
@@ -162,7 +167,11 @@ _SCATTERS = {
 
 
 def scatter(name: str, x: jax.Array, index: jax.Array, update: jax.Array, params: Params) -> jax.Array | None:
-    """Evaluate a scatter primitive on `x[..., W]`, `index[..., k, W]` and `update[..., W]`; None if it has no rule."""
+    """Evaluate a scatter primitive on `x` `[..., W]`, `index` `[..., k, W]` and `update` `[..., W]`.
+
+    Returns:
+      The updated array; None if the primitive has no rule here.
+    """
     if name == "scatter" and params["update_jaxpr"] is not None:  # `x.at[i].apply`
         return None
     dims = params["dimension_numbers"]

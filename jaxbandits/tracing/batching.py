@@ -1,10 +1,10 @@
-"""Functions and loops whose `vmap` puts the trial axis last, after the axes of the problem.
+"""Functions and loops under whose `vmap` the trial axis comes last, after the axes of the problem.
 
 `jax.vmap` puts the batch axis first. The short axes of vectors `[d]`, matrices `[d, d]` and arms `[K, d]` are then
 innermost in memory, and every operation runs at a few percent of the machine's speed. A function decorated with
 `trials_last` computes on arrays with the trial axis at the end, so that each operation is one loop over contiguous
-trials. The simulation keeps its state in this layout, so the transposes between two such functions cancel and the
-compiled program of a round has none.
+trials. The simulation keeps its state in this layout, so the transposes between two such functions cancel, and the
+compiled program of a round contains no transposes.
 
 `while_loop`, `fori_loop` and `cond` are the functions of `jax.lax` with a batching rule that keeps the trial axis of
 the carry last. For accelerators, `while_loop` calls the version in `tracing.loops`.
@@ -30,12 +30,15 @@ T = TypeVar("T")
 
 
 def trials_last(f: F) -> F:
-    """Decorate a function that is written for arrays with trailing trial axes, so that `vmap` appends a trial axis.
+    """Decorate a function for arrays with trailing trial axes, so that `vmap` appends a trial axis.
 
     Args:
       f: function that maps pytrees of arrays to pytrees of arrays and closes over no array. The leading axes of its
-        arguments are the axes of the problem; trial axes follow, equally many in all arguments. f must broadcast trial
-        axes, which have length 1 in an argument that is the same for all trials.
+        arguments are the axes of the problem; trial axes follow, of equal number in all arguments. f must broadcast the
+        trial axes, since they have length 1 in an argument that is the same for all trials.
+
+    Returns:
+      The decorated function.
     """
 
     @jax.custom_jvp
@@ -102,10 +105,10 @@ def while_loop(
 ) -> T:
     """Run `lax.while_loop`; under `vmap` the loop runs until the condition is false for every trial.
 
-    A trial whose condition is false keeps its values while others continue.
+    A trial whose condition is false keeps its values while other trials continue. The result is the final carry.
 
     Args:
-      cond_fun: function that maps the carry to a bool, which is True if another step follows.
+      cond_fun: function that maps the carry to a bool, True if another step follows.
       body_fun: function that maps the carry to the next carry.
       init_val: initial carry.
       max_steps: number of steps after which `cond_fun` is certainly False. On a target without loops of unknown length
@@ -151,12 +154,12 @@ def while_loop(
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val: T) -> T:
-    """Run `lax.fori_loop`.
+    """Run `lax.fori_loop` and return the final carry; under `vmap` the trial axis of the carry stays last.
 
     Args:
-      lower: first index, as an int, which is a constant for the compiler, or as an array `[]`. Under `vmap` it must be
-        the same for all trials.
-      upper: end of the range of indices (exclusive), as an int or as an array `[]`.
+      lower: first index: an int, which is a constant for the compiler, or an array `[]`, which must be the same for all
+        trials under `vmap`.
+      upper: end of the range of indices (exclusive), in the same form.
       body_fun: function that maps an index (int32) and the carry to the next carry.
       init_val: initial carry.
 
@@ -190,7 +193,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
 
 
 def cond(pred: Any, true_fun: Callable[[], T], false_fun: Callable[[], T]) -> T:
-    """Run `lax.cond`; if `pred` differs between trials, both branches are evaluated and a select chooses the results.
+    """Return the result of `lax.cond`; if `pred` differs between trials, both branches run and selects choose.
 
     Args:
       pred: `[]` bool.

@@ -1,8 +1,8 @@
 """Rules of `vmap_last` for products, reductions, indexing, sorting, factorisations and random numbers.
 
 A rule evaluates one equation on operands with the batch axis last. It takes the length of the batch axis, the equation,
-its operands and their batch flags. It returns the results with batch flags, or None if it is not applicable. Rules for
-equations that contain jaxprs are in `tracing.function_rules`.
+its operands and, for each operand, a flag that is True if it has the batch axis. It returns the results with such
+flags, or None if it is not applicable. Rules for equations that contain jaxprs are in `tracing.function_rules`.
 """
 
 import functools
@@ -44,7 +44,7 @@ LEADING_AXES = frozenset(
 
 
 def bind_function(eqn: JaxprEqn) -> Callable[..., Any]:
-    """Return an equation as a function of its operands."""
+    """Return the function that evaluates an equation on given operands."""
     bound = eqn.primitive.get_bind_params(eqn.params)
     subfuns, bound = bound if isinstance(bound, tuple) else ((), bound)  # jax < 0.12 returns a pair
     return functools.partial(eqn.primitive.bind, *subfuns, **bound)
@@ -53,7 +53,7 @@ def bind_function(eqn: JaxprEqn) -> Callable[..., Any]:
 def dot_general(
     size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: RowPlan | None
 ) -> list[FlaggedOperand] | None:
-    """Evaluate a product with a short contraction as sums of elementwise products.
+    """Evaluate a matrix product with a short contraction as sums of elementwise products.
 
     Args:
       size: length of the batch axis.
@@ -62,6 +62,9 @@ def dot_general(
       batched: for each operand, True if it has the batch axis.
       plan: layout of the result as `Rows`; None: the result is an array, unless an operand has rows along an axis of
         the result.
+
+    Returns:
+      The result with its batch flag; None if the contraction is too long, or rows lie along several axes.
     """
     del size
     axes = short_axes.Product(*eqn.params["dimension_numbers"])
@@ -145,7 +148,7 @@ def _search(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) 
 def sort(
     size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: SortPlan
 ) -> list[FlaggedOperand] | None:
-    """Sort along a short axis by one key, according to a plan; return None for other sorts."""
+    """Sort along a short axis by one key, according to a plan; return None for long axes and several keys."""
     operands = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
     if eqn.params["num_keys"] > 1:
         return None
@@ -209,19 +212,19 @@ def is_small(name: str, x: Operand, *axes: int) -> bool:
     Args:
       name: name of the primitive.
       x: matrix, or a stack of matrices.
-      *axes: axes whose lengths are limited.
+      *axes: axes of x whose lengths must not exceed the limit.
     """
     return jnp.issubdtype(x.dtype, jnp.floating) and all(1 <= x.shape[k] <= small_solves.MAX_DIM[name] for k in axes)
 
 
 def merge_batch(x: jax.Array, ndim: int) -> jax.Array:
-    """Reshape `[..., n, m, W]` to `[n, m, B]`: the `ndim` axes before the last one come first, all others become B."""
+    """Reshape `[..., n, m, W]` to `[n, m, B]`: all axes except the `ndim` before the last are merged into B."""
     moved = jnp.moveaxis(x, range(-ndim - 1, -1), range(ndim))
     return moved.reshape(*moved.shape[:ndim], -1)
 
 
 def split_batch(x: jax.Array, ndim: int, batch: tuple[int, ...]) -> jax.Array:
-    """Invert `merge_batch` for an array with `ndim` axes and B, which is split into axes with the lengths `batch`."""
+    """Invert `merge_batch`: split the last axis B of an array into axes of the lengths `batch`."""
     return jnp.moveaxis(x.reshape(*x.shape[:ndim], *batch), range(ndim), range(-ndim - 1, -1))
 
 
@@ -305,7 +308,7 @@ def _threefry_blocks(keys: jax.Array, shape: tuple[int, ...]) -> tuple[jax.Array
 
 
 def apply_to_rows(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
-    """Evaluate an equation that has `Rows` among its operands row by row; return None if it needs whole arrays."""
+    """Evaluate an equation with `Rows` among its operands row by row; return None if it needs whole arrays."""
     name, params = eqn.primitive.name, eqn.params
     first = next(x for x in args if isinstance(x, Rows))
     axis, count = first.axis, len(first.slices)

@@ -1,8 +1,9 @@
-"""Flat lists of steps, to which `vmap_last` converts a jaxpr in order to plan and evaluate a function.
+"""Flat lists of steps, to which `vmap_last` converts jaxprs before it plans and evaluates them.
 
 Calls inside a jaxpr are replaced by the equations of the called jaxpr, and equations whose results are not used are
-dropped. Values are numbered, and a variable has a different number in each call of its jaxpr. An analysis
-(`tracing.liveness`, `tracing.row_axes`) can therefore find all steps that read a value, even in different calls.
+dropped. Every value has a number, and a variable of a jaxpr that is called several times has a different number in each
+call. An analysis (`tracing.liveness`, `tracing.row_axes`) can therefore find all steps that read a value, even in
+different calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,13 +32,13 @@ class FlatFunction(NamedTuple):
 
 
 def flatten(jaxpr: Jaxpr, consts: Sequence[ArrayLike], inlined: Callable[[Any], Any | None]) -> FlatFunction:
-    """Flatten a jaxpr.
+    """Convert a jaxpr to a `FlatFunction`.
 
     Args:
       jaxpr: an open jaxpr.
       consts: constants of the jaxpr.
       inlined: function that maps an equation to the closed jaxpr whose equations replace it, or to None if the equation
-        is a step.
+        becomes a step.
     """
     steps: list[Step] = []
     constants: dict[int, ArrayLike] = {}
@@ -88,7 +89,7 @@ def live_steps(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[Step, ...
 
 
 def consumers(flat: FlatFunction) -> dict[int, list[Step]]:
-    """Return the steps that read each value."""
+    """Return a dict from the number of each value that is read to the steps that read it."""
     readers: dict[int, list[Step]] = {}
     for step in flat.steps:
         for name in dict.fromkeys(step.inputs):

@@ -1,7 +1,7 @@
 """Rules of `vmap_last` for equations that contain jaxprs: loops, branches, custom derivatives and linear solvers.
 
-The first argument of a rule is `run` (`vmap_last._run`), which evaluates a jaxpr with the batch axis last. The other
-arguments are those of the rules in `tracing.equation_rules`.
+The first argument of a rule is `run`, the function `vmap_last._run` that evaluates a jaxpr with the batch axis last.
+The other arguments are those of the rules in `tracing.equation_rules`.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ Run: TypeAlias = Callable[..., list[FlaggedOperand]]  # from (size, jaxpr, const
 
 
 def broadcast_results(size: int | None, results: list[FlaggedOperand]) -> list[Any]:
-    """Return all results with the batch axis."""
+    """Return a list of all results, broadcast so that each has the batch axis."""
     return [broadcast_batch(size, *result) for result in results]
 
 

@@ -1,4 +1,4 @@
-"""Removal of the code that wraps negative indices, for indices that cannot be negative.
+"""Removal of the steps that wrap negative indices, for indices that cannot be negative.
 
 In `jax.numpy`, `x[i]` reads entry i + n if i < 0. This takes a comparison, a sum and a select for every index, and a
 separate kernel if several kernels read the result. An index from `argmax` or `argmin` needs none of these steps.
@@ -16,7 +16,7 @@ _MOVES = frozenset("broadcast_in_dim convert_element_type copy expand_dims resha
 
 
 def without_negative_indices(flat: FlatFunction) -> FlatFunction:
-    """Replace `where(i < 0, i + n, i)` by i for each index i that cannot be negative."""
+    """Return the function with `where(i < 0, i + n, i)` replaced by i for each index i that cannot be negative."""
     nonnegative: set[int] = set()
     compared: dict[int, int] = {}  # i by the value i < 0
     replaced: dict[int, int] = {}

@@ -2,7 +2,7 @@
 
 No other file imports these modules, so that only this file changes when a release of JAX moves a name. The names that
 are imported at the top are required. Serialised executables and JAX's compilation cache only save time: if JAX does not
-provide them, a warning is issued once and every process compiles its programs.
+provide them, one warning is issued and every process compiles its programs.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ Params: TypeAlias = dict[str, Any]  # parameters of an equation, by name
 
 
 def open_jaxpr(closed: Jaxpr) -> tuple[Any, list[Any]]:
-    """Return an open jaxpr and the values of its constants, for jax < 0.12 as well as for later versions."""
+    """Return the open jaxpr and the values of the constants of a jaxpr, in every supported version of JAX."""
     return getattr(closed, "jaxpr", closed), list(getattr(closed, "consts", ()))
 
 
@@ -51,7 +51,7 @@ def source_files(closed: Jaxpr) -> set[str]:
 
 @contextlib.contextmanager
 def without_unrolling() -> Iterator[None]:
-    """Compile programs of this thread for CPUs without unrolling loops over trials.
+    """Compile the programs of a `with` block for CPUs without unrolling loops over trials, in this thread only.
 
     LLVM unrolls loops of up to about 64 iterations before it vectorises, which gives slower code and longer
     compilation. The XLA option that prevents this is in a map, and JAX's `compiler_options` do not accept maps. The
@@ -112,7 +112,7 @@ def executables() -> Any:
 
 
 def reset_cache() -> None:
-    """Make JAX read the directory of its compilation cache again; by default it does so only once per process."""
+    """Make JAX read the setting of its cache directory again, which by default it does only once per process."""
     try:
         from jax.experimental.compilation_cache import compilation_cache
 
@@ -122,7 +122,7 @@ def reset_cache() -> None:
 
 
 def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:
-    """Return a context in which functions under `jax.jit` are traced anew.
+    """Return a context manager within which functions under `jax.jit` are traced anew.
 
     By default JAX reuses the trace of a jitted function even if a global that the function reads has changed. Traces
     made in such a context are never freed, so JAX's caches are cleared after every `_MOST_CONTEXTS` contexts.
@@ -136,7 +136,7 @@ def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:
 
 
 def serve_cached_traces() -> contextlib.AbstractContextManager[Any]:
-    """Return a context in which JAX's caches of traces are used again, inside a context that ignores them."""
+    """Return a context manager within which JAX's trace caches are used again, inside one that ignores them."""
     context = _user_context()
     return contextlib.nullcontext() if context is None else context(None)
 

@@ -1,4 +1,4 @@
-"""Liveness analysis, which finds the values of a function that need a barrier so that XLA:CPU computes them only once.
+"""Liveness analysis, which finds the values that need a barrier so that XLA:CPU computes them only once.
 
 XLA:CPU compiles a function to kernels (fused loops), and fuses a cheap producer into each of its consumers. A value
 that several kernels read is therefore recomputed in each of them, up to 15 times in a round of a bandit algorithm. A
@@ -40,11 +40,14 @@ def is_free(eqn: JaxprEqn) -> bool:
 
 
 def shared_values(flat: FlatFunction, elementwise: frozenset[str]) -> frozenset[int]:
-    """Return the values that cost arithmetic and that XLA:CPU would compute in several kernels, or repeatedly in one.
+    """Return the values that XLA:CPU would compute in several kernels, or repeatedly in one kernel.
+
+    The values are given by their numbers in the `FlatFunction`; values that cost no arithmetic are left out.
 
     A kernel ends at a value behind a barrier, at a step that is not elementwise (at each operand of a loop, a branch or
-    a call), and at a result of the function. It computes a value repeatedly if it evaluates more entries than the value
-    has (as a matrix product does with a vector), or if it compares each entry with several others.
+    a call), and at a result of the function. A kernel computes a value repeatedly if the kernel evaluates more entries
+    than the value has (as in the product of a matrix with the value, a vector), or if it compares each entry with
+    several others.
 
     Args:
       flat: the function.
@@ -73,7 +76,7 @@ def shared_values(flat: FlatFunction, elementwise: frozenset[str]) -> frozenset[
 
 
 def large_constants(flat: FlatFunction) -> frozenset[int]:
-    """Return the large arrays that depend only on constants; without a barrier XLA would take seconds to fold them."""
+    """Return the numbers of the large arrays that depend only on constants; XLA would take seconds to fold them."""
     constant = computed_from(flat)
     large: set[int] = set()
     for step in flat.steps:
@@ -83,7 +86,7 @@ def large_constants(flat: FlatFunction) -> frozenset[int]:
 
 
 def computed_from(flat: FlatFunction, inputs: Iterable[int] = ()) -> frozenset[int]:
-    """Return the values that depend only on the given inputs and on constants."""
+    """Return the numbers of the values that depend only on the given inputs and on constants."""
     known = {*flat.constants, *inputs}
     computed: set[int] = set()
     for step in flat.steps:

@@ -24,7 +24,7 @@ _JIT = {"jit": "jaxpr", "pjit": "jaxpr"}  # primitive of `jax.jit` in this and i
 
 
 def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T:
-    """Run `lax.while_loop`, with a predicate that is safe in CUDA graphs."""
+    """Run `lax.while_loop` with a predicate that is safe in CUDA graphs, and return the final carry."""
     if not target.targets_accelerator() or not _reads_flags_only(cond_fun, init_val):
         return lax.while_loop(cond_fun, body_fun, init_val)
 

@@ -1,10 +1,10 @@
-"""Plans for products that are kept as rows (`short_axes.Rows`) and for sorts of which only some entries are computed.
+"""Plans for matrix products that are kept as rows (`short_axes.Rows`), and for sorts that compute only some entries.
 
 A product that is summed afterwards, such as the quadratic forms `sum_j (X A)_kj X_kj` of all arms k, need not be stored
 as an array. If its rows are separate arrays, each sum can be part of the kernel that computes its terms. The axis along
 which the rows lie determines the size of these kernels.
 
-Only those entries of a sort are computed that later steps read: `argsort(-u)[:m]` becomes m searches for the best arm.
+A sort computes only the entries that later steps read: `argsort(-u)[:m]` becomes m searches for the best arm.
 """
 
 import math
@@ -23,14 +23,14 @@ SORTED_ENTRIES = 2
 
 
 class RowPlan(NamedTuple):
-    """Layout of a product that is kept as rows."""
+    """Layout of a matrix product that is kept as rows."""
 
     axis: int  # axis of the result along which there is one row for each index
     separate_kernels: bool  # whether each row passes a separate barrier
 
 
 def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPlan | SortPlan]:
-    """Return plans for products that are summed afterwards, and for sorts.
+    """Return plans for matrix products that are summed afterwards, and for sorts.
 
     A product of few terms forms one kernel with its sum, with rows along the summed axis. With more terms, rows lie
     along an axis that is not summed, and each row is a kernel with its own sum. If there would be too many rows, they

@@ -49,7 +49,7 @@ _OWN = {
 def own_settings() -> Iterator[None]:
     """Run a `with` block, or a decorated function, with the settings that the code of this package requires.
 
-    A user's `jax_disable_jit`, `jax_numpy_rank_promotion="raise"`, `jax_numpy_dtype_promotion="strict"` and
+    The user's values of `jax_disable_jit`, `jax_numpy_rank_promotion`, `jax_numpy_dtype_promotion` and
     `jax_check_tracer_leaks` are restored afterwards.
     """
     given = _values()
@@ -61,15 +61,15 @@ def own_settings() -> Iterator[None]:
 
 
 def settings() -> dict[str, str]:
-    """Return a dict of the settings of JAX in this thread, with a digest of XLA's options as `xla_options`."""
+    """Return a dict of JAX's settings in this thread that can change numbers, and a digest of XLA's options."""
     of_jax = {name: repr(value) for name, value in _values().items() if not name.startswith(_WITHOUT_EFFECT)}
     return {**of_jax, "xla_options": digest(xla_options())}
 
 
 def settings_for_threads() -> Callable[[], None]:
-    """Return a function that, called in another thread, applies the settings of this thread there.
+    """Return a function that, when another thread calls it, applies JAX's settings of the present thread there.
 
-    This includes settings by contexts such as `jax.enable_x64(True)`.
+    These include settings made by contexts such as `jax.enable_x64(True)`.
 
     Raises:
       InputError: if a context of this thread cannot be entered again through JAX's public functions.

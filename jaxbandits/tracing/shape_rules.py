@@ -1,4 +1,4 @@
-"""Rules of `vmap_last` for equations that change only shapes; alignment of the operands of elementwise equations."""
+"""Rules of `vmap_last` for equations that change only shapes, and for aligning operands of elementwise equations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ WITHOUT_SCALARS = ("select_n", "add_any")  # elementwise primitives that do not 
 
 
 def broadcast_batch(size: int | None, x: Operand, batched: bool) -> jax.Array:
-    """Return an array with the batch axis, broadcast if necessary; if `size` is None, return the array unchanged."""
+    """Return `x` with the batch axis, broadcast if necessary; if `size` is None, return `x` unchanged."""
     return x if batched or size is None else jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), size))
 
 

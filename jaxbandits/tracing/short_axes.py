@@ -6,8 +6,8 @@ the short axis, so that every instruction is one loop over contiguous trials. Su
 are computed in blocks of slices.
 
 A product of matrices that is summed afterwards, such as the quadratic forms of all arms, is kept as `Rows`, with one
-array for each arm. Each sum is then part of the kernel that computes its terms, whose operands fit in the innermost
-cache, and the whole product is never stored.
+array for each arm. The sum for each arm is then part of the kernel that computes its terms. The operands of this kernel
+fit in the innermost cache, and the whole product is never stored.
 """
 
 import math
@@ -50,7 +50,7 @@ class Rows(NamedTuple):
         return self.slices[0].dtype
 
     def array(self) -> jax.Array:
-        """Return the array, assembled by selects from a few slices, or by a concatenation from more slices."""
+        """Return the whole array, assembled from its slices by selects if they are few, else by a concatenation."""
         if len(self.slices) > _SELECTED:
             return stack(self.slices, self.axis)
         shape = [*self.slices[0].shape]
@@ -69,7 +69,7 @@ def stack(slices: Sequence[jax.Array], axis: int) -> jax.Array:
 
 
 def concatenate(arrays: Sequence[jax.Array], axis: int) -> jax.Array:
-    """Concatenate arrays in a separate kernel, since a fused concatenation searches for the array of each entry."""
+    """Concatenate arrays in a separate kernel, since a fused concatenation searches for the source of each entry."""
     n = _CONCATENATED
     if target.targets_accelerator() and len(arrays) > n:
         return concatenate([concatenate(arrays[k : k + n], axis) for k in range(0, len(arrays), n)], axis)
@@ -77,12 +77,12 @@ def concatenate(arrays: Sequence[jax.Array], axis: int) -> jax.Array:
 
 
 def entry(x: jax.Array, axis: int, k: int) -> jax.Array:
-    """Return `x[..., k, ...]` at `axis`."""
+    """Return `x[..., k, ...]`, the k-th slice along `axis`."""
     return lax.index_in_dim(x, k, axis, keepdims=False)
 
 
 def entries(x: jax.Array, axis: int) -> list[jax.Array]:
-    """Return all slices along an axis."""
+    """Return a list of all slices along an axis."""
     return [entry(x, axis, k) for k in range(x.shape[axis])]
 
 
@@ -94,7 +94,7 @@ def length(x: Operand, axis: int) -> int:
 
 
 def fold(operation: Callable[[Any, Any], Any], terms: Sequence[Any]) -> Any:
-    """Combine terms by a binary operation, from left to right."""
+    """Combine terms by a binary operation, from left to right, and return the result."""
     total, *others = terms
     for term in others:
         total = operation(total, term)
@@ -120,7 +120,7 @@ def argextreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype
 
     Args:
       better: function that returns True if its first argument is strictly better than its second argument.
-      x: `[..., n, ..., W]`, n >= 1.
+      x: array `[..., n, ..., W]` with n >= 1.
       axis: axis of length n.
       dtype: dtype of the index.
     """
@@ -154,12 +154,12 @@ def _knock_out(
 
 
 def is_larger(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return True if a is larger than b in the order of argmax, in which NaN is the largest."""
+    """Return True where a is larger than b in the order of argmax, in which NaN is the largest number."""
     return ~(a <= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a > b
 
 
 def is_smaller(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return True if a is smaller than b in the order of argmin, in which NaN is the smallest."""
+    """Return True where a is smaller than b in the order of argmin, in which NaN is the smallest number."""
     return ~(a >= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a < b
 
 
@@ -177,13 +177,13 @@ def cumulate(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int, reve
 
 
 class Product(NamedTuple):
-    """Axes of a `dot_general`, for its left and its right operand (sides 0 and 1)."""
+    """Contracted axes and batch axes of a `dot_general`, for its left and its right operand (sides 0 and 1)."""
 
     contracted: tuple[Sequence[int], Sequence[int]]
     batch: tuple[Sequence[int], Sequence[int]]
 
     def free(self, side: int, ndim: int) -> list[int]:
-        """Return the axes of a side that are neither contracted nor batched."""
+        """Return the axes of a side that are neither contracted nor batch axes."""
         return [k for k in range(ndim) if k not in self.contracted[side] and k not in self.batch[side]]
 
     def place(self, side: int, axis: int, ndims: tuple[int, int]) -> int | None:
@@ -234,7 +234,7 @@ def product(axes: Product, x: Operand, y: Any, ndims: tuple[int, int], rows: int
       rows: axis of the result along which to return `Rows`; None: return an array.
 
     Returns:
-      The product; None if the contraction is long, unless the product is small and each trial has its own operands.
+      The product; None if the contraction is long, unless the product is small and both operands differ between trials.
     """
     lengths = [length(x, k) for k in axes.contracted[0]]
     free = [axes.free(side, ndim) for side, ndim in enumerate(ndims)]

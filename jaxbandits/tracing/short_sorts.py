@@ -1,14 +1,15 @@
 """Sorts along short axes, with the batch axis last.
 
-XLA:CPU sorts the entries of one trial after another. This module instead compares the entries of all trials in every
-step. It chooses one of three methods, depending on the number of entries and on the number of entries that are read:
+XLA:CPU sorts one trial at a time. In this module, every step instead compares the entries of all trials. `sort` chooses
+one of three methods, depending on the number of entries and on the number of entries that are read:
 
 * *Exchanges*: a sorting network, for a single array of up to 16 entries.
 * *Selection*: m searches for the next entry, if only a few entries at one end are read (such as the m best arms).
 * *Counting*: the position of an entry is the number of entries before it.
 
-All methods are stable, with NaN last and 0.0 equal to -0.0, as in `lax.sort`. `top_k` uses the order of `lax.top_k`, in
-which 0.0 is larger than -0.0 and NaN is larger than infinity.
+Selection and counting are stable; exchanges are used where a stable sort is not required or would give the same result.
+NaN is last and 0.0 equals -0.0, as in `lax.sort`. `top_k` uses the order of `lax.top_k`, in which 0.0 is larger than
+-0.0 and NaN is larger than infinity.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,7 @@ _INTEGERS = {2: jnp.int16, 4: jnp.int32, 8: jnp.int64}  # by size in bytes
 
 
 class SortPlan(NamedTuple):
-    """Range of the entries of a sort that are read, and layout of the result."""
+    """Range of the entries of a sort that later steps read, and layout of the result."""
 
     start: int  # first entry that is read
     stop: int  # end of the entries that are read
@@ -40,10 +41,17 @@ class SortPlan(NamedTuple):
 
 
 def sort(operands: Sequence[jax.Array], axis: int, stable: bool, plan: SortPlan) -> list[Any] | None:
-    """Sort operands `[..., n, ..., W]` along an axis by the first operand; the sort is stable.
+    """Sort operands `[..., n, ..., W]` along an axis by the entries of the first operand.
+
+    Args:
+      operands: arrays of equal shape; the first array has the keys.
+      axis: axis that is sorted.
+      stable: True if entries with equal keys must keep their order.
+      plan: range of the entries that later steps read, and layout of the result.
 
     Returns:
-      Arrays or `Rows`, in which entries that are not read are 0; None if the axis is too long.
+      The sorted operands, as arrays or `Rows`, with 0 in entries outside the range of the plan; None if the axis is
+      too long.
     """
     key, n = operands[0], operands[0].shape[axis]
     if n < 2:
@@ -90,7 +98,7 @@ def top_k(x: jax.Array, axis: int, k: int) -> tuple[jax.Array, jax.Array] | None
 
 
 def is_after(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return True if a comes after b in the order of sort, in which NaN is last."""
+    """Return True where a comes after b in the order of `lax.sort`, in which NaN is last."""
     return ~(a <= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a > b
 
 
@@ -156,10 +164,10 @@ def _pad(x: jax.Array, axis: int, before: int, after: int) -> jax.Array:
 
 
 def exchange(x: jax.Array, axis: int, stages: bool) -> Rows:
-    """Sort one array by rounds of exchanges; the sort is not stable.
+    """Return one array sorted by rounds of exchanges; the sort is not stable.
 
     Args:
-      x: `[..., n, ..., W]`, n >= 2.
+      x: array `[..., n, ..., W]` with n >= 2.
       axis: axis that is sorted.
       stages: True to place a barrier after every fourth round, since each entry of the result would otherwise recompute
         all exchanges before it. If only one entry is read, no barrier is needed.

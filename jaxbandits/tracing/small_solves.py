@@ -31,7 +31,7 @@ def cholesky(a: jax.Array) -> jax.Array:
     """Factor `a = L L'`, column by column.
 
     Args:
-      a: `[n, n, W]`, of which the lower triangle is read.
+      a: symmetric matrices `[n, n, W]`, of which the lower triangle is read.
 
     Returns:
       L `[n, n, W]` with zeros above the diagonal. For a trial whose matrix is not positive definite, the lower triangle
@@ -74,8 +74,8 @@ def triangular_solve(
     """Solve `op(a) x = b` or `x op(a) = b` by substitution, where op is the transpose or the identity.
 
     Args:
-      a: `[n, n, W]`, of which one triangle is read.
-      b: `[n, k, W]` if `left_side` is True, else `[k, n, W]`.
+      a: triangular matrices `[n, n, W]`, of which one triangle is read.
+      b: right-hand sides, `[n, k, W]` if `left_side` is True, else `[k, n, W]`.
       left_side: True to solve `op(a) x = b`, False to solve `x op(a) = b`.
       lower: True if the lower triangle of a is read, False if the upper triangle is read.
       transpose_a: True if op is the transpose.
@@ -105,7 +105,7 @@ def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     column whose pivot is below the smallest normal number is not eliminated, as in LAPACK.
 
     Args:
-      a: `[n, m, W]`.
+      a: matrices `[n, m, W]`.
 
     Returns:
       An array `[n, m, W]` with U on and above the diagonal and the multipliers of L below it; for each row, the row
@@ -144,7 +144,7 @@ def eigh(a: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Diagonalise symmetric matrices by Jacobi rotations, until all trials have converged.
 
     Args:
-      a: `[n, n, W]`, of which the lower triangle is read.
+      a: symmetric matrices `[n, n, W]`, of which the lower triangle is read.
 
     Returns:
       Orthonormal eigenvectors as the columns of an array `[n, n, W]`, and the eigenvalues `[n, W]` in ascending order.

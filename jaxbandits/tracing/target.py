@@ -37,7 +37,7 @@ def is_accelerator(platform: str) -> bool:
 
 @contextlib.contextmanager
 def trace_for(target: Target) -> Iterator[None]:
-    """Set the target for which functions are traced in a `with` block; elsewhere it is JAX's default device."""
+    """Set the target for which functions are traced within a `with` block; by default it is JAX's default device."""
     token = _target.set(target)
     try:
         yield

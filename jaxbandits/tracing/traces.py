@@ -4,8 +4,8 @@ A digest covers every operation of a jaxpr with its parameters, the shapes and t
 literals. It does not cover rules for derivatives, since no traced program is differentiated. A digest is *exact* if
 equal digests imply equal programs. Some code runs only when a program is lowered or executed and is not visible in a
 jaxpr: batching rules and primitives of other packages, callbacks to Python, and objects whose text is not reproducible.
-The digest of a jaxpr with any of these is not exact: different digests still mean different programs, but equal digests
-  do not imply equal programs.
+The digest of a jaxpr with such parts is not exact: different digests still mean different programs, but equal digests
+do not imply equal programs.
 """
 
 import enum

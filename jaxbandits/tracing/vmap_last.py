@@ -1,9 +1,9 @@
 """Interpreter of jaxprs that implements `jax.vmap` with the batch axis last, even inside the mapped function.
 
 `jax.vmap(f, in_axes=-1, out_axes=-1)` places the batch axis of arguments and results only. Inside the function, JAX
-moves the axis to the front wherever arrays of unequal rank meet, as in `scalar * vector`, and the short axes of the
-problem become the innermost loops. `vmap_last(f)` keeps the axis last, so that each operation is one loop over
-contiguous trials. It works in four steps:
+moves the batch axis to the front wherever arrays of unequal rank meet, as in `scalar * vector`, so that the short axes
+of the problem become the innermost loops. `vmap_last(f)` keeps the axis last, so that each operation is one loop over
+contiguous trials. The interpreter works in four steps:
 
 1. *Trace.* `TracedFunction.trace` makes the jaxpr of `f` for one trial, whose arrays have no batch axis.
 2. *Flatten* (`tracing.flat`). Calls inside the jaxpr (`jit`, `custom_jvp`) are replaced by their equations, and unused
@@ -12,13 +12,11 @@ contiguous trials. It works in four steps:
    compute them again in several kernels. `tracing.row_axes` picks the matrix products and sorts whose result is better
    kept as separate rows (`short_axes.Rows`) than as one array.
 4. *Evaluate.* `_run` evaluates the steps in order. For each number it stores a value and a flag: if the flag is set,
-the
-   value has the batch axis last, otherwise it is the same for all trials. `_apply` looks up the rule of an equation by
-   the name of its primitive. An elementwise primitive is bound directly to the batched operands. Other primitives have
-   rules in
-   `tracing.shape_rules` (reshape, transpose, concatenate), `tracing.equation_rules` (sums and products over short axes,
-   indexing, sorting, factorisations) or, if the equation contains jaxprs, `tracing.function_rules` (loops, branches,
-   derivatives), which call `_run` for the inner jaxprs.
+   the value has the batch axis last; otherwise the value is the same for all trials. `_apply` looks up the rule of an
+   equation by the name of its primitive. An elementwise primitive is bound directly to the batched operands. Other
+   primitives have rules in `tracing.shape_rules` (reshape, transpose, concatenate), `tracing.equation_rules` (sums and
+   products over short axes, indexing, sorting, factorisations) or, if the equation contains jaxprs,
+   `tracing.function_rules` (loops, branches, derivatives), which call `_run` for the inner jaxprs.
 
 An equation without a rule goes through `jax.vmap` along the last axis; `explain` lists these equations.
 """
@@ -68,17 +66,17 @@ _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_
 
 
 def vmap_last(f: Callable[..., Any], in_axes: PyTree = -1, axis_size: int | None = None) -> Callable[..., Any]:
-    """Map `f` over the last axis of its arguments, as `jax.vmap(f, in_axes, out_axes=-1)` does.
+    """Return `f` mapped over the last axis of its arguments, like `jax.vmap(f, in_axes, out_axes=-1)`.
 
     Args:
       f: function of pytrees of arrays.
-      in_axes: -1 (batched along the last axis) or None (the same for all trials), for all arguments or for each
-        argument, as in `vmap`.
+      in_axes: -1 for an argument that is batched along its last axis, None for an argument that is the same for all
+        trials; one value for all arguments, or one for each, as in `jax.vmap`.
       axis_size: length of the batch axis; needed only if no argument is batched.
 
     Raises:
-      ValueError: if `in_axes` has other values, if a batched argument has no axes, if lengths differ, or if neither an
-      argument nor `axis_size` determines the length of the batch axis.
+      ValueError: when the mapped function is called, if `in_axes` has other values, if a batched argument has no axes,
+        if lengths of batch axes differ, or if neither an argument nor `axis_size` determines this length.
     """
 
     def map_batch(*args: Any) -> Any:
@@ -133,7 +131,7 @@ def _axes(in_axes: PyTree, args: tuple[Any, ...]) -> list[int | None]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TracedFunction:
-    """Jaxpr of a function for one trial, from which programs for any number of trials follow without another trace."""
+    """Function traced for one trial, which can be evaluated for any number of trials without another trace."""
 
     jaxpr: Jaxpr  # a closed jaxpr
     out: Any  # results, as a pytree of ShapeDtypeStructs
@@ -149,7 +147,7 @@ class TracedFunction:
         return trace_digest(self.jaxpr)
 
     def __call__(self, *args: Any, invariant: Sequence[bool] = ()) -> Any:
-        """Evaluate the function for one trial; barriers are placed as in `vmap`."""
+        """Evaluate the function for one trial, with barriers placed as in the method `vmap`."""
         leaves = jax.tree.leaves(args)
         results = _run(None, *open_jaxpr(self.jaxpr), leaves, [True] * len(leaves), invariant)
         return jax.tree.unflatten(jax.tree.structure(self.out), [x for x, _ in results])
@@ -187,9 +185,9 @@ class VmapFallback(NamedTuple):
 def explain(
     f: Callable[..., Any], *args: Any, in_axes: PyTree = -1, axis_size: int | None = None
 ) -> list[VmapFallback]:
-    """List the equations of a function for which `vmap_last` has no rule, starting with the most frequent.
+    """Return the equations of a function for which `vmap_last` has no rule, starting with the most frequent.
 
-    All other equations run with the batch axis last; an empty list means that all equations do.
+    All other equations run with the batch axis last; if the list is empty, all equations do.
 
     Args:
       f: function, as in `vmap_last`.
@@ -207,7 +205,7 @@ def explain(
 
 
 def location(step: Step) -> str:
-    """Return file:line of the innermost code outside JAX from which a step was traced."""
+    """Return the file:line of the innermost code outside JAX from which a step was traced; "" if it is not known."""
     for eqn in (step.eqn, *reversed(step.calls)):
         traceback = getattr(eqn.source_info, "traceback", None)
         for frame in traceback.frames if traceback else ():
@@ -220,10 +218,11 @@ _LAST_RULE = "vmap_last_rule"  # attribute of a batching rule
 
 
 def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
-    """Define the batching rule of a `custom_vmap` function, like `def_vmap`, but with the batch axis last.
+    """Return a decorator that defines the batching rule of a `custom_vmap` function, with the batch axis last.
 
-    The rule receives batched arguments and returns batched results with the batch axis last. `vmap_last` calls the rule
-    directly; for `jax.vmap`, whose rules have the axis first, the axis is moved before and after the call.
+    It is like `def_vmap`, but the rule receives batched arguments and returns batched results with the batch axis last.
+    `vmap_last` calls the rule directly; for `jax.vmap`, whose rules have the axis first, the axis is moved before and
+    after the call.
     """
 
     def define(rule: Rule) -> Rule:

@@ -1,8 +1,8 @@
-"""Version of `vmap` that merges its batch axis with the batch axis of an outer `vmap` into a single axis.
+"""Version of `vmap` that merges its batch axis and that of an outer `vmap` into a single axis.
 
 With nested `vmap`s, an algorithm that runs N copies of a learner in each of W trials computes on arrays `[..., N, W]`,
 on which every operation is N short loops over the last axis. If both axes are merged into one axis of length N W, each
-operation is one long loop for any N and W, and the program compiles as fast as that of one learner.
+operation is one long loop for any N and W, and the program compiles as fast as the program of a single learner.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from jaxbandits.tracing.vmap_last import def_vmap_last, vmap_last
 
 
 def vmap_merged(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Map `f` over the last axis of all arguments and results, as `jax.vmap(f, in_axes=-1, out_axes=-1)` does.
+    """Return `f` mapped over the last axis of all arguments, like `jax.vmap(f, in_axes=-1, out_axes=-1)`.
 
     Under an outer `vmap` over W trials, an axis of N copies becomes an axis of length N W.
 

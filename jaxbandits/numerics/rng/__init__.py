@@ -1,9 +1,9 @@
 """Random variates with accurate tails in float32, which are cheap inside a loop over rounds.
 
-`jax.random.uniform` in float32 has a grid of 2^-23: a Pareto variate with tail index 1.5 that is computed from it never
-exceeds 4e4. Here one block of the generator gives 64 random bits (`rng.generator`). The uniform variate from which a
-tail is computed uses 40 of these bits, so that it resolves probabilities down to 2^-41 with full relative precision in
-any float type.
+`jax.random.uniform` in float32 has a grid of 2^-23: a Pareto variate with tail index 1.5 that is computed from such a
+variate never exceeds 4e4. Here one block of the generator, the output for one counter, gives 64 random bits
+(`rng.generator`). The uniform variate from which a tail is computed uses 40 of these bits, so that it resolves
+probabilities down to 2^-41 with full relative precision in any float type.
 
 The functions use a key together with counters: a key that is passed to them must not also be split or folded elsewhere.
 """

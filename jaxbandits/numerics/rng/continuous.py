@@ -12,7 +12,7 @@ from jaxbandits.numerics.rng.unit_interval import tail_and_angle
 
 
 def normal(key: jax.Array) -> jax.Array:
-    """Draw a standard normal variate (Box-Muller), with tails up to 7.5 standard deviations in any float type."""
+    """Draw a standard normal variate by the Box-Muller method, with tails up to 7.5 standard deviations."""
     tail, angle = tail_and_angle(key)
     return jnp.sqrt(-2.0 * elementary.log_positive(tail)) * sin_half_pi(2.0 * angle - 1.0)
 
@@ -23,9 +23,9 @@ def normal_vector(key: jax.Array, dim: int) -> jax.Array:
 
 
 def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
-    """Draw standard normal variates `[count, dim]` by Box-Muller, two per block; tails reach 6.6 standard deviations.
+    """Draw standard normal variates `[count, dim]` by the Box-Muller method, with tails up to 6.6 standard deviations.
 
-    The draw uses the first `count ceil(dim / 2)` blocks of the key.
+    A block of 64 random bits gives two variates; the draw uses the first `count ceil(dim / 2)` blocks of the key.
     """
     pairs = (dim + 1) // 2
     high, low = random_words(key, jnp.arange(count * pairs))
@@ -39,10 +39,11 @@ def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
 
 
 def student_t(key: jax.Array, df: ArrayLike) -> jax.Array:
-    """Draw a Student t with finite `df > 0` degrees of freedom, exactly, by Bailey's polar form (Math. Comp. 62, 1994).
+    """Draw a Student t variate exactly, by Bailey's polar form (Math. Comp. 62, 1994).
 
-    On a CPU it is 50 times as fast as dividing a normal variate by the root of a gamma variate. Tails are resolved down
-    to a probability of 2^-41; in float32 such values overflow if `df < 0.65`.
+    `df` is the number of degrees of freedom, positive and finite. On a CPU the method is 50 times as fast as dividing a
+    normal variate by the root of a gamma variate. Tails are resolved down to a probability of 2^-41; in float32 values
+    that far in the tail overflow if `df < 0.65`.
     """
     tail, angle = tail_and_angle(key)
     radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * elementary.log_positive(tail)))
@@ -51,20 +52,20 @@ def student_t(key: jax.Array, df: ArrayLike) -> jax.Array:
 
 
 def pareto(key: jax.Array, shape: ArrayLike) -> jax.Array:
-    """Draw a Pareto variate on [1, inf): survival `x^-shape`, mean `shape / (shape - 1)`."""
+    """Draw a Pareto variate on [1, inf) with the survival function `x^-shape` and the mean `shape / (shape - 1)`."""
     return jnp.exp(-elementary.log_positive(tail_and_angle(key)[0]) / shape)
 
 
 def lomax(key: jax.Array, shape: ArrayLike) -> jax.Array:
-    """Draw a Lomax variate on [0, inf): survival `(1 + x)^-shape`, mean `1 / (shape - 1)`."""
+    """Draw a Lomax variate on [0, inf) with the survival function `(1 + x)^-shape` and the mean `1 / (shape - 1)`."""
     return jnp.expm1(-elementary.log_positive(tail_and_angle(key)[0]) / shape)
 
 
 def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
-    """Draw a Fisk (log-logistic) variate on [0, inf): survival `1 / (1 + x^shape)`.
+    """Draw a Fisk (log-logistic) variate on [0, inf) with the survival function `1 / (1 + x^shape)`.
 
-    Its mean is `(pi / shape) / sin(pi / shape)` for shape > 1. Its logarithm has a symmetric distribution; therefore
-    the sign of the logarithm is drawn separately, and both tails are finely resolved.
+    The mean is `(pi / shape) / sin(pi / shape)` for shape > 1. The logarithm of the variate has a symmetric
+    distribution; its sign is drawn separately, so that both tails are finely resolved.
     """
     tail, angle = tail_and_angle(key)
     half = 0.5 * tail

@@ -17,7 +17,7 @@ from jaxbandits.tracing.short_axes import Rows
 
 
 def unit_vector(key: jax.Array, dim: int) -> jax.Array:
-    """Draw a uniform unit vector `[d]`, from a sign for d = 1, an angle for d = 2, and else from normal variates."""
+    """Draw a uniform unit vector `[d]`: for d = 1 by its sign, for d = 2 by its angle, else by normal variates."""
     if dim == 1:
         return jnp.where(tail_and_angle(key)[1] < 0.5, -1.0, 1.0)[None]
     if dim == 2:
@@ -29,7 +29,7 @@ def unit_vector(key: jax.Array, dim: int) -> jax.Array:
 def unit_vectors(key: jax.Array, count: int, dim: int) -> jax.Array:
     """Draw independent uniform unit vectors `[count, d]`, each as in `unit_vector`.
 
-    The draw uses at most the first `count ceil(dim / 2)` blocks of the key.
+    The draw uses at most the first `count ceil(dim / 2)` blocks of 64 random bits of the key.
     """
     if dim > 2:
         directions = normals(key, count, dim)
@@ -57,7 +57,7 @@ def _cosine_and_sine(turns: jax.Array) -> list[jax.Array]:
 
 
 def uniform_ball(key: jax.Array, count: int, dim: int) -> jax.Array:
-    """Draw independent points `[count, d]`, uniform in the unit ball, from d uniform variates of 24 bits per point.
+    """Draw independent uniform points `[count, d]` in the unit ball, from d uniform variates of 24 bits per point.
 
     The squared length is divided by stick breaking: a pair of coordinates that is followed by n others receives a
     `Beta(1, n/2 + 1)` share of the remaining squared length, at a uniform angle. For odd d, the last coordinate is

@@ -18,28 +18,39 @@ _REJECTIONS = 32  # attempts; each fails with probability at most 0.25 (at a mea
 
 
 def categorical(key: jax.Array, p: jax.Array, counter: int = 0) -> jax.Array:
-    """Draw an index int32 from probabilities `[m]` by `numerics.sampling.categorical`, from one block."""
+    """Draw an int32 index with the probabilities `p` `[m]` (see `numerics.sampling.categorical`).
+
+    The draw uses the block of 64 random bits of the key at `counter`.
+    """
     return sampling.categorical(p, *random_words(key, counter))
 
 
 def randint(key: jax.Array, n: ArrayLike, counter: int = 0) -> jax.Array:
-    """Draw one of 0, ..., n - 1 int32 for n < 2^31; each has probability 1/n to within 2^-32. Uses one block."""
+    """Draw an int32 integer from 0 to n - 1, each with probability 1/n to within 2^-32, for n < 2^31.
+
+    The draw uses the block of 64 random bits of the key at `counter`.
+    """
     return sampling.uniform_index(n, random_words(key, counter)[0])
 
 
 def randints(key: jax.Array, n: ArrayLike, count: int) -> jax.Array:
-    """Draw integers `[count]` with the distribution of `randint`, two per block; n is a number or `[count]`."""
+    """Draw int32 integers `[count]` with the distribution of `randint`, for one n or for n `[count]`.
+
+    A block of 64 random bits gives two integers.
+    """
     return sampling.uniform_index(n, word_array(key, count))
 
 
 def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
-    """Draw a Poisson variate, by inversion for small means and by Hoermann's rejection method (PTRS, 1993) for large.
+    """Draw a Poisson variate.
+
+    Small means use inversion, and large means Hoermann's rejection method (PTRS, 1993).
 
     Both methods are `while_loop`s, and a loop runs no step if no mean of the batch needs it. Under `vmap` the function
     is 5 to 10 times as fast as `jax.random.poisson`, and the log-probabilities for large means are accurate in float32.
 
     Args:
-      key: one key.
+      key: a single key.
       log_mean: `[]` logarithm of the mean.
     """
     mean = jnp.exp(log_mean)
@@ -106,8 +117,8 @@ def _log_poisson(k: jax.Array, mean: jax.Array, log_mean: jax.Array) -> jax.Arra
 def subset(key: jax.Array, n: int, size: int) -> jax.Array:
     """Draw a uniformly random subset of `size` of n < 2^15 elements, as bools `[n]` (Knuth 3.4.2, algorithm S).
 
-    Each element in turn is drawn with probability (number of elements still to be drawn) / (number of remaining
-    elements), to within 2^-16.
+    Each element in turn is drawn with a probability equal to the number of elements still to be drawn divided by the
+    number of elements that remain, to within 2^-16.
     """
     return _subset(n, size)(*random_words(key, jnp.arange(-(-n // 4))))
 

@@ -6,8 +6,8 @@ than 0.95 of the attempts succeed.
 A beta variate is G_a / (G_a + G_b) for two gamma variates, which are accepted or rejected together. For a < 1, G_a =
 G_{a+1} U^{1/a}.
 
-The first attempt draws all variates. The few that are rejected are drawn one after another in a loop, which ends when
-all variates of all trials of a batch are accepted.
+The first attempt draws all variates. The few variates that are rejected are drawn again, one at a time, in a loop that
+ends when all variates of all trials of a batch are accepted.
 """
 
 from typing import Any

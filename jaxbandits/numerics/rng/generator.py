@@ -24,13 +24,13 @@ DRAW_ROUNDS = 13
 
 
 def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax.Array]:
-    """Draw two independent uint32 words, which form the block of the key at a counter.
+    """Draw two independent uint32 words, the block of 64 random bits of the key at a counter.
 
-    For keys of other generators than Threefry, the words are the data of `jax.random.fold_in(key, counter)`.
+    If the key belongs to a generator other than Threefry, the words are the data of `jax.random.fold_in(key, counter)`.
 
     Args:
-      key: one key; an array of keys is allowed if the counter is a number.
-      counter: a number, or an array `[n]` of numbers, for which two arrays `[n]` of words are returned.
+      key: a single key, or an array of keys if the counter is a number.
+      counter: a number, or an array `[n]` of numbers; in the second case each of the two results is an array `[n]`.
     """
     data = jax.random.key_data(key)
     if data.shape[-1] != 2:
@@ -42,17 +42,17 @@ def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax
 
 
 def word_array(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
-    """Draw uint32 words `[count]`, two per block, starting with the block `counter`."""
+    """Draw uint32 words `[count]`, two per block of 64 random bits, starting with the block at `counter`."""
     blocks = jnp.arange(counter, counter + (count + 1) // 2)
     return jnp.concatenate(random_words(key, blocks))[:count]
 
 
 def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
-    """Compute `jax.random.fold_in(key, data)`, bit for bit, without a loop in the compiled code.
+    """Return the key `jax.random.fold_in(key, data)`, bit for bit, without a loop in the compiled code.
 
     Args:
-      key: one key.
-      data: `[]` a whole number; if it differs between trials, JAX's own function is used.
+      key: a single key.
+      data: `[]` whole number; if it differs between the trials of a batch, JAX's own function is used.
     """
     if jax.random.key_data(key).shape[-1] != 2:
         return jax.random.fold_in(key, data)
@@ -60,7 +60,10 @@ def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
 
 
 def split(key: jax.Array, n: int = 2) -> list[jax.Array]:
-    """Return the keys of `jax.random.split(key, n)`, bit for bit; by `fold_in` in JAX's default configuration."""
+    """Return the n keys of `jax.random.split(key, n)`, bit for bit, as a list.
+
+    In JAX's default configuration they are computed by `fold_in`.
+    """
     by_fold_in = jax.config.jax_threefry_partitionable
     return [fold_in(key, i) for i in range(n)] if by_fold_in else list(jax.random.split(key, n))
 

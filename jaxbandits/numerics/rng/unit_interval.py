@@ -1,10 +1,10 @@
 """Uniform variates on the open interval (0, 1), and Bernoulli variates.
 
-|                          | bits    | P(u < p) is p within              | least value |
+|                          | bits    | error of P(u < p) at most         | least value |
 |--------------------------|---------|-----------------------------------|-------------|
-| `uniform`, `bernoulli`   | 62      | 2^-24 p (float32) or 2^-53 p, and 2^-63 | 2^-63 |
-| `uniforms`               | 31 each | 2^-24 p (float32), and 2^-32      | 2^-32       |
-| `tail_and_angle`: tail   | 40      | 2^-24 p (float32), and 2^-41      | 2^-41       |
+| `uniform`, `bernoulli`   | 62      | 2^-24 p (float32) or 2^-53 p (float64), plus 2^-63 | 2^-63 |
+| `uniforms`               | 31 each | 2^-24 p (float32), plus 2^-32     | 2^-32       |
+| `tail_and_angle`: tail   | 40      | 2^-24 p (float32), plus 2^-41     | 2^-41       |
 | `tail_and_angle`: angle  | 24      | 2^-25                             | 2^-25       |
 
 All numbers are odd multiples of the least value in the table, rounded to the float type. Only the angle in float32 can
@@ -26,7 +26,10 @@ from jaxbandits.tracing.batching import trials_last
 
 
 def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
-    """Draw a uniform variate from (0, 1) with full relative precision near 0, from one block."""
+    """Draw a uniform variate from (0, 1), with full relative precision near 0.
+
+    The draw uses the block of 64 random bits of the key at `counter`.
+    """
     return uniform_of_words(*random_words(key, counter))
 
 
@@ -36,14 +39,19 @@ def uniform_of_words(high: jax.Array, low: jax.Array) -> jax.Array:
 
 
 def bernoulli(key: jax.Array, p: ArrayLike, counter: int = 0) -> jax.Array:
-    """Draw True with probability p `[]`, from one block."""
+    """Draw a bool that is True with probability p `[]`.
+
+    The draw uses the block of 64 random bits of the key at `counter`.
+    """
     return uniform(key, counter) < p
 
 
 def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
-    """Draw uniform variates `[count]` from (0, 1), two per block, starting with the block `counter`.
+    """Draw uniform variates `[count]` from (0, 1).
 
-    They are accurate enough for events of probability 1e-5 or more; use `uniform` for rarer events.
+    A block of 64 random bits gives two variates; the first block is the block of the key at `counter`.
+
+    The variates are accurate enough for events of probability 1e-5 or more; use `uniform` for rarer events.
     """
     return uniforms_of_words(word_array(key, count, counter))
 
@@ -54,7 +62,10 @@ def uniforms_of_words(words: jax.Array) -> jax.Array:
 
 
 def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
-    """Draw two independent uniform variates: one on (0, 1) of 40 bits, accurate near 0, one on (0, 1] of 24 bits."""
+    """Draw two independent uniform variates: a tail in (0, 1), accurate near 0, and an angle in (0, 1].
+
+    The draw uses the block of 64 random bits of the key at `counter`: 40 bits for the tail, 24 for the angle.
+    """
     high, low = random_words(key, counter)
     real = jnp.result_type(float)
     last_bits = (low & 0xFF).astype(real) + 0.5
@@ -64,7 +75,10 @@ def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Arr
 
 
 def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: float) -> jax.Array:
-    """Draw an array of uniform variates between `low` and `high`, two per block."""
+    """Draw an array of uniform variates between `low` and `high`.
+
+    A block of 64 random bits gives two variates.
+    """
     return _scale(shape, low, high)(word_array(key, math.prod(shape)))
 
 
