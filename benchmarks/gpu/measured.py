@@ -147,9 +147,9 @@ def _facts(found: dict[str, Any]) -> str:
     machine = f"one {device['kind']} (jax {device['jax']}, {device['cores']} CPU cores)"
     text = f"`python -m benchmarks.gpu.first_run` on {machine}."
     if loops:
-        text += f" The test of loops, by the options of XLA: {', '.join(loops)}."
+        text += f" Results of the test of loops with different options of XLA: {', '.join(loops)}."
     if "form" in first:
-        text += f" The first `simulate` chose {first['form']} after {first['seconds']:.0f} s."
+        text += f" The first `simulate` chose the form `{first['form']}` after {first['seconds']:.0f} s."
     return text + "\n"
 
 
@@ -196,15 +196,23 @@ def _findings(found: dict[str, Any]) -> str:
     missed = [name for name, rate in best.items() if rate < TARGETS.get(name, 0.0)]
     lines = []
     if best:
-        lines.append(f"* Below 100 million rounds per second (Hvt-UCB: 50) at every width, of six: {_names(missed)}.")
+        lines.append(
+            "* Programs that miss their target at every width (100 million rounds per second, Hvt-UCB: 50; "
+            f"six programs have one): {_names(missed)}."
+        )
     if best and cpu:
         for n, label in ((1, "one CPU core"), (cores, f"{cores} CPU cores")):
             slower = [name for name, rate in best.items() if rate < cpu.get(f"{name}, {n}", 0.0)]
-            lines.append(f"* Slower than {label} at every width: {_names(slower)}.")
+            lines.append(f"* Programs that are slower than {label} at every width: {_names(slower)}.")
     multiples = {item: x["of fitted"] for item, x in found.get("fit", {}).items() if item != "costs"}
     if multiples:
-        far = [f"{item} ({x:.2g})" for item, x in multiples.items() if not 0.5 <= x <= 2.0]
-        lines.append(f"* More than a factor of 2 from the estimate (measured / estimated): {_names(far)}.")
+        far = [
+            f"{' at W = '.join(item.rsplit(', ', 1))} ({x:.2g})" for item, x in multiples.items() if not 0.5 <= x <= 2.0
+        ]
+        lines.append(
+            "* Rates that differ from the estimate by more than a factor of 2 (measured / estimated in brackets): "
+            f"{_names(far)}."
+        )
     return "\n".join(lines) + "\n" if lines else ""
 
 
@@ -222,7 +230,7 @@ def _compilation(found: dict[str, Any]) -> str:
         if any(here):
             cells = [(f"{x['compile_s']:.1f}", f"{x['MB']:,.0f}") if x else ("", "") for x in here]
             rows.append([name, *(cell for pair in cells for cell in pair)])
-    text = "Memory is that of one call: arguments, results and temporary arrays.\n\n"
+    text = "The memory is that of one call: arguments, results and temporary arrays.\n\n"
     return text + _table(head, rows) if rows else ""
 
 
@@ -243,13 +251,14 @@ def _agreement(found: dict[str, Any]) -> str:
     head = [
         "program",
         "float32: largest difference",
-        "trials that part",
+        "trials that diverge",
         "float64: largest difference",
-        "trials that part",
+        "trials that diverge",
     ]
     text = (
-        "The same trials on the CPU of that machine, in both forms. In trials that part, rounding decided between two "
-        "plays; of the others the table has the largest relative difference of final metrics:\n\n"
+        "The same trials were run on the GPU in both forms, and on the CPU of that machine. In some trials rounding "
+        "may decide between two plays of nearly equal value, and the plays then diverge. The table has the share of "
+        "these trials, and for the others the largest relative difference of final metrics:\n\n"
     )
     failed = [
         f"{item} ({section.removeprefix('numbers ')}: {x['failed']})"
@@ -283,24 +292,34 @@ def _learners(found: dict[str, Any]) -> str:
     apart = {name: max(x["share that parts"] for xs in forms.values() for x in xs) for name, forms in learners.items()}
     named = [f"{name} ({100 * share:.0f} %)" for name, share in apart.items() if share > 0.0]
     return (
-        f"{len(learners)} registered learners on their examples, single trials in float32 and batches in float64, "
-        f"agree with the CPU to {largest('float32'):.0e} and {largest('float64'):.0e}. Trials part, since rounding "
-        f"decided between two plays, with {_names(named)}.\n"
+        f"{len(learners)} registered learners were run on their examples, with single trials in float32 and batches in "
+        f"float64. Their largest relative differences from the CPU are {largest('float32'):.0e} and "
+        f"{largest('float64'):.0e}, apart from trials that diverge because rounding decided between two plays. The "
+        f"learners with such trials are {_names(named)}.\n"
     )
 
 
 def _bits(found: dict[str, Any]) -> str:
     bits = _values(found, "bits")
-    words = {True: "equal bits", False: "other bits"}
-    said = [f"{item}: {words[x['equal']]}" for item, x in bits.items() if isinstance(x, dict)]
-    return f"{'; '.join(said).capitalize()}.\n" if said else ""
+    runs = {"same seeds twice": "Two runs with the same seeds", "resumed": "A resumed run and an uninterrupted one"}
+    said = [
+        f"{runs.get(item, item)} gave {'equal' if x['equal'] else 'different'} bits."
+        for item, x in bits.items()
+        if isinstance(x, dict)
+    ]
+    return f"{' '.join(said)}\n" if said else ""
 
 
 def _chains(found: dict[str, Any]) -> str:
     chains = _values(found, "chains")
     rows = [[item, f"{x['us a round']:.2f}", f"{x['us a call']:.0f}"] for item, x in chains.items()]
-    head = ["a loop of small kernels in a chain", "us a round", "us a call"]
-    return _table(head, rows) if rows else ""
+    head = ["round of the timed loop", "us per round", "us per call"]
+    caption = (
+        "Times of a loop whose rounds consist of small kernels, each of which reads the result of the previous one. In "
+        "some cases a round also has an inner loop of one step (`loop`) or a branch (`branch`), or the host reads the "
+        "predicate of the loop (`host`):\n\n"
+    )
+    return caption + _table(head, rows) if rows else ""
 
 
 def _rounding(found: dict[str, Any]) -> str:
@@ -309,7 +328,7 @@ def _rounding(found: dict[str, Any]) -> str:
     text = ""
     if operations:
         errors = ", ".join(f"{name} {x:.2f}" for name, x in operations.items())
-        text += f"Largest errors in float32, in units in the last place: {errors}.\n\n"
+        text += f"The largest errors of operations in float32, in units in the last place, are: {errors}.\n\n"
     page = (DOCS / "precision.md").read_text()
     rows = []
     for item, (early, late) in rounding.items():
@@ -317,8 +336,9 @@ def _rounding(found: dict[str, Any]) -> str:
         row = re.search(rf"^\| {re.escape(learner)} \| {re.escape(domain)} \|(.*)\|(.*)\|$", page, re.MULTILINE)
         on_cpu = [cell.strip() for cell in row.groups()] if row else ["", ""]
         rows.append([item, on_cpu[0], f"{early:.1e}", on_cpu[1], f"{late:.1e}"])
-    head = ["float32 against float64", "200 rounds, CPU", "GPU", "2000 rounds, CPU", "GPU"]
-    return text + (_table(head, rows) if rows else "")
+    head = ["learner", "200 rounds, CPU", "GPU", "2000 rounds, CPU", "GPU"]
+    caption = "Differences between float32 and float64 after a number of rounds, as in [precision](precision.md):\n\n"
+    return text + (caption + _table(head, rows) if rows else "")
 
 
 def _errors(found: dict[str, Any]) -> str:
@@ -334,7 +354,7 @@ def _errors(found: dict[str, Any]) -> str:
 def _left_out(found: dict[str, Any]) -> str:
     left_out = {section: items for section, items in found.get("left out", {}).items() if items}
     said = [f"{section} ({', '.join(items)})" for section, items in left_out.items()]
-    return f"Left out for want of time: {'; '.join(said)}.\n" if said else ""
+    return f"Not measured for lack of time: {'; '.join(said)}.\n" if said else ""
 
 
 def _device(found: dict[str, Any]) -> dict[str, Any]:

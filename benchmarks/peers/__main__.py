@@ -71,10 +71,12 @@ def tables(measured: dict[int, dict]) -> str:
     for case in CASES.values():
         rows = _rows(case.name, measured)
         if rows:
-            head = "| package | rounds per CPU second | jaxbandits faster by | mean regret, 95 % | trials | agrees |"
+            head = "| package | rounds per CPU second | speed-up of jaxbandits | mean regret, 95 % | trials | agrees |"
             parts.append(f"**{case.title}**, {case.horizon:,} rounds\n\n" + "\n".join([head, "|---" * 6 + "|", *rows]))
     starts = [_start(case.title, case.name, measured) for case in CASES.values()]
-    head = "| case | first call, compilation included, CPU time | meanwhile the fastest other package plays |"
+    head = (
+        "| case | CPU time of the first call, compilation included | rounds of the fastest other package in this time |"
+    )
     parts.append("\n".join([head, "|---" * 3 + "|", *filter(None, starts)]))
     return "\n\n".join(parts) + "\n\n"
 

@@ -188,7 +188,7 @@ def _pymab_linucb(contexts: Any, seed: int, trials: int, rounds: int) -> np.ndar
     return _trials(play, seed, trials)
 
 
-@driver("linucb", "pymab", differs="in Rust a Gaussian context for every arm")
+@driver("linucb", "pymab", differs="the Rust simulator draws a Gaussian context for every arm")
 def pymab_linucb(seed: int, trials: int, rounds: int) -> np.ndarray:
     import pymab
 
@@ -201,7 +201,7 @@ def pymab_linucb_python(seed: int, trials: int, rounds: int) -> np.ndarray:
     return _pymab_linucb(lambda rng: problems.unit_ball((DIM,), rng, sphere=True), seed, trials, rounds)
 
 
-@driver("logistic", "pymab", differs="epsilon-greedy, gradient descent, a model for every arm")
+@driver("logistic", "pymab", differs="epsilon-greedy with one model per arm, fitted by gradient descent")
 def pymab_logistic(seed: int, trials: int, rounds: int) -> np.ndarray:
     import pymab
     from pymab.policies.contextual_bandits import LogisticContextualBanditPolicy
@@ -358,7 +358,7 @@ class _Renamed(NamedTuple):
     learn: Callable
 
 
-@driver("mc_top_m", "SMPyBandits", differs="plays every arm once first")
+@driver("mc_top_m", "SMPyBandits", differs="plays every arm once before its rule starts")
 def smpybandits_mc_top_m(seed: int, trials: int, rounds: int) -> np.ndarray:
     policies = import_smpybandits()
     with warnings.catch_warnings():
@@ -384,7 +384,7 @@ def smpybandits_mc_top_m(seed: int, trials: int, rounds: int) -> np.ndarray:
 # --- duelpy ------------------------------------------------------------------------------------------------------
 
 
-@driver("double_ts", "duelpy", differs="its second arm is the one that the first arm most probably beats")
+@driver("double_ts", "duelpy", differs="the second arm is the one that the first arm most probably beats")
 def duelpy_double_ts(seed: int, trials: int, rounds: int) -> np.ndarray:
     if "float" not in vars(np):  # removed from NumPy; duelpy reads it
         setattr(np, "float", float)  # noqa: B010 (no stub has it)
@@ -452,7 +452,7 @@ def river_thompson(seed: int, trials: int, rounds: int) -> np.ndarray:
     return _trials(play, seed, trials)
 
 
-@driver("linucb", "river", differs="its width is that of the reward, noise included, not that of the mean")
+@driver("linucb", "river", differs="the confidence width is that of a reward with its noise, not that of the mean")
 def river_linucb(seed: int, trials: int, rounds: int) -> np.ndarray:
     from river import bandit
 
@@ -482,7 +482,7 @@ class _Coba:
         self.learner.learn(context[0].tolist() if context else None, self.actions[arm], reward, self.probability)
 
 
-@driver("ucb1", "coba", differs="UCB1-Tuned")
+@driver("ucb1", "coba", differs="the algorithm is UCB1-Tuned")
 def coba_ucb1(seed: int, trials: int, rounds: int) -> np.ndarray:
     from coba.learners import BanditUCBLearner
 
@@ -530,7 +530,7 @@ def contextualbandits_linucb(seed: int, trials: int, rounds: int) -> np.ndarray:
 # --- Vowpal Wabbit -----------------------------------------------------------------------------------------------
 
 
-@driver("logistic", "vowpalwabbit", differs="SquareCB over one linear model by squared loss")
+@driver("logistic", "vowpalwabbit", differs="SquareCB with one linear model, fitted by squared loss")
 def vowpalwabbit_logistic(seed: int, trials: int, rounds: int) -> np.ndarray:
     from vowpalwabbit import Workspace
 

@@ -66,7 +66,7 @@ def best_by_environment(
         name = point_label(label, _of_environment(trials.points[group[0]]))
         found = best(name, trials.at(group), metric, "mean", minimise, select, level)
         rows.append(found._replace(index=group[found.index]))
-    header = [*trials.points[0], "chosen at", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"]
+    header = [*trials.points[0], "mean on selection seeds", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"]
     return ResultTable(rows, header, _cells, left=len(trials.points[0]))
 
 
@@ -89,7 +89,7 @@ def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:
         if varied:
             warnings.warn(
                 f"{label}: points differ in {', '.join(varied)}: the best of them may be the easiest environment, not "
-                f"the best learner; by={ENVIRONMENT!r} chooses in each environment by itself",
+                f"the best learner; by={ENVIRONMENT!r} chooses separately in each environment",
                 stacklevel=stacklevel + 1,
             )
 

@@ -47,7 +47,7 @@ def with_plugins() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="FILE",
-        help="a Python file that registers algorithms, environments or experiments (may be repeated)",
+        help="a Python file that registers your algorithms, environments or experiments (may be repeated)",
     )
     return own
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 def add(commands: "Subparsers") -> None:
     """Add the parser of `cite`."""
-    cite = commands.add_parser("cite", help="print the references of an algorithm, environment or experiment as BibTeX")
+    cite = commands.add_parser(
+        "cite", help="print the references for an algorithm, environment or experiment as BibTeX"
+    )
     cite.add_argument("name", help="a name such as linear/hvt_ucb, or a class such as HvtUCB")
     cite.set_defaults(run=_cite)
 

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
 
 def add(commands: "Subparsers") -> None:
     """Add the parsers of `data list` and `data fetch`."""
-    data = commands.add_parser("data", help="list or download the published data sets of the experiments")
+    data = commands.add_parser("data", help="list the published data sets of the experiments, or download one")
     actions = data.add_subparsers(metavar="action", required=True)
-    listing = actions.add_parser("list", help="list the data sets: location, terms of use, experiments that use them")
+    listing = actions.add_parser(
+        "list", help="list the data sets with their location, terms of use, and the experiments that use them"
+    )
     listing.set_defaults(run=_list)
     fetch = actions.add_parser("fetch", help="download a data set and verify its checksum")
     fetch.add_argument("name", help="a name such as adult (see `jaxbandits data list`)")
@@ -28,9 +30,9 @@ def _list(arguments: argparse.Namespace) -> int:
 
     for name, data_set in published.DATA_SETS.items():
         path = published.find(name)
-        missing = f"  not downloaded: jaxbandits data fetch {name}"
+        missing = f"  not downloaded; to download it: jaxbandits data fetch {name}"
         if data_set.by_hand:
-            missing = f"  not downloaded, to be fetched by hand: {published.by_hand(name)}"
+            missing = f"  not downloaded, and to be downloaded by hand: {published.by_hand(name)}"
         taking = [x for x in EXPERIMENTS.values() if x.from_file is not None]
         users = [x.name for x in taking if name in map(str.lower, x.stand_ins.values())]
         lines = (
@@ -40,7 +42,7 @@ def _list(arguments: argparse.Namespace) -> int:
             f"  path: {path}" if path else missing,
         )
         print(fold("\n".join(lines)))
-    print(f"directory: {published.directory()} (set JAXBANDITS_DATA to use another)")
+    print(f"directory: {published.directory()} (the environment variable JAXBANDITS_DATA selects another)")
     return 0
 
 
@@ -72,5 +74,5 @@ def data_on_this_machine(experiment: "Experiment") -> tuple[Path | None, str]:
         return path, f"{experiment.name}: uses {path}"
     return (
         None,
-        f"{experiment.name}: uses a synthetic stand-in for {name}; jaxbandits data fetch {name} downloads the data",
+        f"{experiment.name}: uses a synthetic stand-in for {name}; `jaxbandits data fetch {name}` downloads the data",
     )

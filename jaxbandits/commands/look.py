@@ -18,7 +18,9 @@ def add(commands: "Subparsers") -> None:
     own = with_plugins()
     listing = commands.add_parser("list", parents=[own], help="list algorithms, environments and experiments")
     listing.add_argument(
-        "what", nargs="?", help="algorithms, environments, experiments, or a family such as linear (default: all)"
+        "what",
+        nargs="?",
+        help="algorithms, environments or experiments, or a family such as linear (default: everything)",
     )
     listing.set_defaults(run=_list)
 
@@ -30,9 +32,11 @@ def add(commands: "Subparsers") -> None:
     show.add_argument("name", help="a name such as linear/hvt_ucb, a class such as HvtUCB, or a family such as linear")
     show.set_defaults(run=_show)
 
-    check = commands.add_parser("check", parents=[own], help="run the contract tests on an algorithm")
+    check = commands.add_parser(
+        "check", parents=[own], help="run the contract tests on an algorithm: does it obey the protocol?"
+    )
     check.add_argument("name", help="name of a registered algorithm, such as mine/lin_ts")
-    check.add_argument("--quick", action="store_true", help="check the traced code only (a few seconds)")
+    check.add_argument("--quick", action="store_true", help="check only the traced code, which takes a few seconds")
     check.set_defaults(run=_check)
 
 
@@ -109,7 +113,7 @@ def _show_experiment(e: "Experiment") -> None:
 
     print(fold(f"{e.name}: {e.title} ({e.source})") + "\n")
     print(textwrap.fill(e.shows, WIDTH) + "\n\n" if e.shows else "", end="")
-    print(f"{count_of(e.horizon, 'round')}, {count_of(e.seeds, 'seed')} by default, metric: {e.metric}")
+    print(f"defaults: {count_of(e.horizon, 'round')}, {count_of(e.seeds, 'seed')}; metric: {e.metric}")
     panels = e.panels(e.horizon)
     print("presets:", *(fold(f"  {name}: {meaning}") for name, meaning in e.presets.items()), sep="\n")
     if e.interpretations:
@@ -125,8 +129,8 @@ def _show_experiment(e: "Experiment") -> None:
     print("algorithms:", *(f"  {label}" for label in labels), sep="\n")
     if e.stand_ins:
         names = ", ".join(dict.fromkeys(e.stand_ins.values()))
-        own = "; --data takes your copy of the data" if e.from_file is not None else ""
-        print(fold(f"data: a stand-in for {names}{own}"))
+        own = "; --data selects your copy of the real data" if e.from_file is not None else ""
+        print(fold(f"data: a synthetic stand-in for {names}{own}"))
     print(
         "claims:",
         *(fold(f"  {claim.id}: {claim.text}" + (f" [{claim.place}]" if claim.place else "")) for claim in e.claims),

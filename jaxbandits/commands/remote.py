@@ -54,7 +54,7 @@ def run_on_cluster(arguments: argparse.Namespace, sweep: Sweep, out: Path) -> No
     for name in _OF_QUEUES:
         if getattr(arguments, name) is not None:
             option = "--" + name.replace("_", "-")
-            raise InputError(f"{option} is for --cluster slurm and local; {arguments.cluster} has no queue")
+            raise InputError(f"{option} is for --cluster slurm and local only, since {arguments.cluster} has no queue")
     with cluster_executor(arguments.cluster, cpus=arguments.cpus, gpus=arguments.gpus) as executor:
         if arguments.plugin:
             executor = PluginExecutor(executor, [str(Path(file).resolve()) for file in arguments.plugin])

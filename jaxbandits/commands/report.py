@@ -17,19 +17,24 @@ if TYPE_CHECKING:
 
 def add(commands: "Subparsers") -> None:
     """Add the parser of `report`."""
-    report = commands.add_parser("report", help="write the ledger of finished runs: which claims of the papers hold")
+    report = commands.add_parser("report", help="write the ledger: the verdicts on all claims of finished runs")
     report.add_argument(
         "runs",
         type=path,
         help="a directory written by `reproduce`, such as results/all, or a CSV file written by --ledger",
     )
-    report.add_argument("-o", "--out", type=path, help="the HTML file (default: RUNS/ledger.html)")
+    report.add_argument("-o", "--out", type=path, help="path of the HTML file (default: RUNS/ledger.html)")
     report.add_argument("--ledger", type=path, metavar="FILE", help="also write the numbers of all runs as CSV")
     report.add_argument(
-        "--pages", type=path, metavar="DIR", help="also write Markdown: DIR/ledger.md, and DIR/papers with the figures"
+        "--pages",
+        type=path,
+        metavar="DIR",
+        help="also write Markdown pages: DIR/ledger.md, and DIR/papers with the figures",
     )
     report.add_argument(
-        "--rejudge", action="store_true", help="re-evaluate the claims from the stored results with this version"
+        "--rejudge",
+        action="store_true",
+        help="re-evaluate the claims from the stored results, with the statistics of this version",
     )
     report.set_defaults(run=_report)
 

@@ -32,56 +32,68 @@ def add(commands: "Subparsers") -> None:
     reproduce = commands.add_parser(
         "reproduce",
         parents=[with_plugins()],
-        help="rerun a paper's experiment: tables, verdicts on its claims, figures",
+        help="rerun an experiment of a paper: tables, verdicts on its claims, figures",
     )
     reproduce.add_argument(
         "experiment",
         help="a name such as linear/fig1 (see `jaxbandits list experiments`), a family such as linear/all, or all",
     )
-    reproduce.add_argument("--seeds", type=whole, help="trials per algorithm (default: the experiment's)")
-    reproduce.add_argument("--horizon", type=whole, help="rounds per trial (default: the paper's)")
-    reproduce.add_argument("--preset", help="constants of the learners (default: the experiment's first preset)")
     reproduce.add_argument(
-        "--interpretation", help="an alternative reading of the paper, if the experiment has one (see `show`)"
+        "--seeds", type=whole, help="number of trials per algorithm (default: that of the experiment)"
+    )
+    reproduce.add_argument("--horizon", type=whole, help="number of rounds per trial (default: that of the experiment)")
+    reproduce.add_argument(
+        "--preset", help="set of constants of the learners (default: the first preset of the experiment, see `show`)"
+    )
+    reproduce.add_argument(
+        "--interpretation",
+        help="another interpretation of an ambiguous passage of the paper, if the experiment has one (see `show`)",
     )
     reproduce.add_argument("--seed", type=whole, default=0, help=f"{about['seed']} (default: 0)")
     reproduce.add_argument("--out", type=path, help="directory for figures and data (default: results/<experiment>)")
     reproduce.add_argument(
-        "--exclude", action="append", default=[], metavar="LABEL", help="exclude this algorithm (may be repeated)"
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="LABEL",
+        help="exclude the algorithm with this label (may be repeated)",
     )
     reproduce.add_argument(
         "--include",
         action="append",
         default=[],
         metavar="LABEL",
-        help="run only the algorithms named in this way (may be repeated)",
+        help="run only the algorithm with this label (may be repeated)",
     )
     reproduce.add_argument("--no-timing", action="store_true", help="do not measure the time per round")
     reproduce.add_argument(
         "--first-seed",
         type=whole,
         default=0,
-        help=f"{about['first_seed']}; `merge` joins the result files (default: 0)",
+        help=f"{about['first_seed']}; `merge` joins the result files of several runs (default: 0)",
     )
-    reproduce.add_argument("--float64", action="store_true", help="compute in float64 (about half the speed)")
+    reproduce.add_argument("--float64", action="store_true", help="compute in float64, at about half the speed")
     reproduce.add_argument("--data", type=Path, help="your copy of the data set, if the experiment uses one")
     reproduce.add_argument("--workers", type=whole, help=about["workers"])
     reproduce.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
-    reproduce.add_argument("--overwrite", action="store_true", help="replace the interrupted or finished run in --out")
+    reproduce.add_argument(
+        "--overwrite", action="store_true", help="discard the interrupted or finished run in --out, and start anew"
+    )
     reproduce.add_argument("--identity", metavar="NAME", help=about["identity"])
     reproduce.add_argument("--quiet", action="store_true", help="do not show progress")
     reproduce.add_argument(
         "--budget",
-        help="quick, standard or full; sets --seeds, --horizon, --preset, --interpretation and --seed",
+        help="run all that one of the budgets quick, standard and full includes; it determines --seeds, --horizon, "
+        "--preset, --interpretation and --seed",
     )
     reproduce.add_argument(
         "--processes",
         type=whole,
         metavar="N",
-        help="with --budget: number of experiments in parallel (default: 1; quick: "
-        f"one per core, at most {_MOST_PROCESSES})",
+        help="with --budget: number of experiments that run in parallel (default: 1; with quick, one per core and "
+        f"at most {_MOST_PROCESSES})",
     )
     reproduce.set_defaults(run=_reproduce, compile="full", formats=None)
 
@@ -98,7 +110,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     experiments = choose(EXPERIMENTS, arguments.experiment)
     if arguments.data is not None:
         if len(experiments) > 1:
-            raise InputError("--data goes with one experiment only")
+            raise InputError("--data goes with one experiment only, since experiments have different data sets")
         experiments = [experiments[0].with_data(arguments.data)]
     for experiment in experiments:
         experiment.with_interpretation(arguments.interpretation).preset(arguments.preset)  # before anything is computed
@@ -181,7 +193,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
             _discard(panels, checkpoint)
             (out / MANIFEST).unlink(missing_ok=True)  # otherwise the run could not be resumed
         elif (report := finished.find(experiment, asked, out)) is not None:
-            print(f"{out} holds this run already (finished); --overwrite recomputes it", file=sys.stderr)
+            print(f"{out} already contains this run, which is finished; --overwrite recomputes it", file=sys.stderr)
             print((out / files.text_name(experiment)).read_text(encoding="utf-8"), end="")
             return report
         try:
@@ -203,7 +215,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
             )
         except KeyboardInterrupt:
             same = "the same command" + (" without --overwrite" if arguments.overwrite else "")
-            print(f"jaxbandits: stopped; {same} resumes from {checkpoint}", file=sys.stderr)
+            print(f"jaxbandits: stopped; {same} resumes the run from {checkpoint}", file=sys.stderr)
             raise
         if not arguments.quiet:
             n = len(report.experiment.figures)
@@ -245,7 +257,9 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
         for part in parts(experiment, arguments.budget, arguments.float64)
     ]
     if not planned:
-        raise InputError(f"{experiments[0].name} measures times, which the budget {arguments.budget} does not include")
+        raise InputError(
+            f"{experiments[0].name} only measures times, which the budget {arguments.budget} does not include"
+        )
     failed, begin = [], time.perf_counter()
     outcomes: Iterable[_Outcome] = (_run_part(experiment, part, out, arguments) for experiment, part in planned)
     with contextlib.ExitStack() as stack:
@@ -258,7 +272,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
             print(outcome.errors, end="", file=sys.stderr)
             failed += [] if outcome.worked else [outcome.name]
             took, so_far = f"{outcome.seconds:.1f} s", time.perf_counter() - begin
-            print(f"[{i}/{len(planned)}] {outcome.name}: {took}, {so_far:.0f} s in all", file=sys.stderr)
+            print(f"[{i}/{len(planned)}] {outcome.name}: {took}, {so_far:.0f} s in total", file=sys.stderr)
     if len(failed) < len(planned):
         report_lib.write_all(out)
     if failed:
@@ -333,7 +347,8 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
         yield pool.submit
     except BrokenProcessPool:
         raise InputError(
-            "a process was killed, perhaps for lack of memory: rerun to resume, with --processes 1 if needed"
+            "a process was killed, perhaps for lack of memory: run the same command again to resume, with "
+            "--processes 1 if necessary"
         ) from None
     finally:
         for process in multiprocessing.active_children():

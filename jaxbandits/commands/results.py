@@ -14,25 +14,29 @@ if TYPE_CHECKING:
 def add(commands: "Subparsers") -> None:
     """Add the parsers of `plot`, `info` and `analyse`."""
     plot = commands.add_parser(
-        "plot", parents=[with_plugins()], help="plot a result file, or one panel of a reproduced experiment"
+        "plot", parents=[with_plugins()], help="plot a result file, or one panel of an experiment that was reproduced"
     )
     plot.add_argument(
         "file", type=Path, help="an .npz file written by reproduce or Result.save, or a directory written by reproduce"
     )
     plot.add_argument("--panel", metavar="NAME", help="panel to plot, if FILE is a directory")
     plot.add_argument("--paper", action="store_true", help="publication layout: one-column width, no title, small font")
-    plot.add_argument("--metric", help="metric to plot (default: the first, or the experiment's)")
-    plot.add_argument("--x", metavar="METRIC", help="x-axis: any scalar metric (default: round, or the experiment's)")
+    plot.add_argument("--metric", help="metric to plot (default: the first one, or that of the experiment)")
     plot.add_argument(
-        "--include", action="append", metavar="LABEL", help="plot only the labels named in this way (may be repeated)"
+        "--x",
+        metavar="METRIC",
+        help="metric on the x-axis, which must be a number per trial (default: round, or that of the experiment)",
+    )
+    plot.add_argument(
+        "--include", action="append", metavar="LABEL", help="plot only the algorithm with this label (may be repeated)"
     )
     plot.add_argument(
         "--band",
         choices=("mean", "quantile"),
         default="mean",
-        help="mean with its t-interval, or median with the 10 and 90 %% quantiles",
+        help="mean: mean and t-interval; quantile: median, 10 %% and 90 %% quantiles (default: mean)",
     )
-    plot.add_argument("--out", type=Path, help="path of the figures without suffix (default: that of FILE)")
+    plot.add_argument("--out", type=Path, help="path of the figures, without a suffix (default: that of FILE)")
     plot.set_defaults(run=_plot)
 
     info = commands.add_parser(
@@ -47,11 +51,11 @@ def add(commands: "Subparsers") -> None:
     analyse.add_argument(
         "path", type=Path, help="an .npz file written by reproduce or Result.save, or the directory of a sweep"
     )
-    analyse.add_argument("--metric", help="metric to analyse (default: the first)")
+    analyse.add_argument("--metric", help="metric to analyse (default: the first one)")
     analyse.add_argument(
         "--threshold",
         type=float,
-        help="also print hitting times: the first record point at which the metric is at most this",
+        help="also print hitting times: the first record points at which the metric is at most THRESHOLD",
     )
     analyse.add_argument(
         "--level", type=float, default=0.95, help="level of the simultaneous intervals (default: 0.95)"
@@ -69,7 +73,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     if file.is_dir():
         file, result, drawn = panels.of_directory(file, arguments.panel, EXPERIMENTS)
     elif arguments.panel is not None:
-        raise InputError("--panel goes with the directory of an experiment, not with a result file")
+        raise InputError("--panel goes with the directory of an experiment; a result file has only one panel")
     else:
         result = Result.load(file)
     given = {"metric": arguments.metric, "x": arguments.x, "algorithms": arguments.include}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add(commands: "Subparsers") -> None:
     """Add the parsers of `sweep`, `submit`, `merge`, `status` and `export`."""
     about = settings()
-    sweep = commands.add_parser("sweep", parents=[with_plugins()], help="run a sweep file; the same command resumes")
+    sweep = commands.add_parser("sweep", parents=[with_plugins()], help="run a sweep file, or resume its run")
     sweep.add_argument(
         "file", type=Path, help="a TOML file with algorithms, environments, horizon and seeds (see docs/sweeps.md)"
     )
@@ -31,7 +31,11 @@ def add(commands: "Subparsers") -> None:
     sweep.add_argument("--out", type=path, help="directory of the sweep (default: the file's `out`, or results/FILE)")
     sweep.add_argument("--dry-run", action="store_true", help="check the file and print the expected cost")
     sweep.add_argument(
-        "--shard", type=shard, default=(1, 1), metavar="I/N", help="compute every N-th part, starting with the I-th"
+        "--shard",
+        type=shard,
+        default=(1, 1),
+        metavar="I/N",
+        help="compute only every N-th part, starting with the I-th",
     )
     sweep.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
     sweep.add_argument("--retry-failed", action="store_true", help="recompute parts that failed in an earlier run")
@@ -43,47 +47,53 @@ def add(commands: "Subparsers") -> None:
     sweep.set_defaults(run=_sweep)
 
     submit = commands.add_parser(
-        "submit", parents=[with_plugins()], help="run a sweep file as jobs on a cluster; the same command resumes"
+        "submit", parents=[with_plugins()], help="run a sweep file as jobs on a cluster, or resume its run"
     )
     submit.add_argument("file", type=Path, help="the sweep file")
     submit.add_argument(
         "--cluster",
         required=True,
         metavar="slurm|local|ADDRESS",
-        help="slurm or local (processes on this machine): queue the jobs; processes://N, dask://HOST:PORT, ray, "
-        "ray://HOST:PORT or mpi: run the jobs there and wait for them",
+        help="slurm, or local for processes on this machine, to queue the jobs; or an address, to run the jobs there "
+        "and wait for them: processes://N, dask://HOST:PORT, ray, ray://HOST:PORT or mpi",
     )
     submit.add_argument(
         "--jobs",
         type=whole,
-        help="number of jobs; job i of n runs `--shard i/n` (default: 1; with an address one per part, at most 64)",
+        help="number of jobs; job i of n runs `--shard i/n` (default: 1; with an address, one per part and at most 64)",
     )
-    submit.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="see sweep")
     submit.add_argument(
-        "--out", type=path, help="directory of the sweep, accessible from all nodes (default: see sweep)"
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as for sweep"
+    )
+    submit.add_argument(
+        "--out", type=path, help="directory of the sweep, accessible from all nodes (default: as for sweep)"
     )
     submit.add_argument(
         "--minutes", type=whole, help="time limit of a job, after which it is queued again (default: 60)"
     )
-    submit.add_argument("--cpus", type=whole, help="CPU cores per job (default: the cluster's)")
-    submit.add_argument("--gpus", type=whole, help="GPUs per job (default: the cluster's)")
-    submit.add_argument("--memory-gb", type=number, help="memory per job in GB (default: the cluster's)")
-    submit.add_argument("--partition", help="partition of the cluster (default: the cluster's)")
+    submit.add_argument("--cpus", type=whole, help="CPU cores per job (default: that of the cluster)")
+    submit.add_argument("--gpus", type=whole, help="GPUs per job (default: that of the cluster)")
+    submit.add_argument("--memory-gb", type=number, help="memory per job in GB (default: that of the cluster)")
+    submit.add_argument("--partition", help="partition of the cluster (default: the one that the cluster chooses)")
     submit.add_argument("--retry-failed", action="store_true", help="recompute parts that failed in an earlier run")
     submit.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
-    submit.add_argument("--wait", action="store_true", help="wait until all queued jobs have ended")
+    submit.add_argument("--wait", action="store_true", help="with slurm or local: wait until all jobs have ended")
     submit.set_defaults(run=_submit)
 
-    merge = commands.add_parser("merge", help="merge directories of one sweep, or result files")
+    merge = commands.add_parser("merge", help="merge directories of one sweep, or result files of one run")
     merge.add_argument("paths", nargs="+", type=Path, help="directories of one sweep, or .npz files of results")
     merge.add_argument("-o", "--out", type=path, required=True, help="directory or file to write")
     merge.set_defaults(run=_merge)
 
-    status = commands.add_parser("status", parents=[with_plugins()], help="print the state of a sweep")
+    status = commands.add_parser(
+        "status",
+        parents=[with_plugins()],
+        help="print the state of a sweep: finished and missing parts, failures, time left",
+    )
     status.add_argument("directory", type=Path, help="directory of the sweep")
-    status.add_argument("--json", action="store_true", help="print JSON")
+    status.add_argument("--json", action="store_true", help="print the state as JSON")
     status.set_defaults(run=_status)
 
     export = commands.add_parser(
@@ -91,7 +101,7 @@ def add(commands: "Subparsers") -> None:
     )
     export.add_argument("path", type=Path, help="the directory of a sweep, or an .npz file")
     export.add_argument(
-        "--out", type=Path, help="the file to write, ending in .csv, .parquet or .nc (NetCDF) (default: PATH.csv)"
+        "--out", type=Path, help="path of the file, ending in .csv, .parquet, or .nc for NetCDF (default: PATH.csv)"
     )
     export.add_argument("--final", action="store_true", help="export the last record point only")
     export.set_defaults(run=_export)
@@ -162,7 +172,7 @@ def _submit(arguments: argparse.Namespace) -> int:
     print(
         f"{count_of(len(jobs), 'job')} for {count_of(len(plan.parts), 'part')}: {', '.join(job.job_id for job in jobs)}"
     )
-    print(f"logs in {out / 'jobs'}; jaxbandits status {out} prints the state of the sweep")
+    print(f"The logs are in {out / 'jobs'}; `jaxbandits status {out}` prints the state of the sweep.")
     if not arguments.wait:
         return 0
     for job in jobs:
@@ -187,7 +197,7 @@ def _merge(arguments: argparse.Namespace) -> int:
 
     kinds = {path.is_dir() for path in arguments.paths}
     if len(kinds) > 1:
-        raise InputError("merge takes directories of a sweep or result files, not both")
+        raise InputError("merge accepts directories of a sweep or result files, not both")
     if kinds == {False}:
         print("wrote", merge([Result.load(path) for path in arguments.paths]).save(arguments.out), sep="\n  ")
         return 0

@@ -17,20 +17,22 @@ def add(commands: "Subparsers") -> None:
     about = settings()
     tune = commands.add_parser(
         "tune",
-        help="tune the multipliers of a family's presets by races and print their table; the same command resumes",
+        help="tune the multipliers in the presets of a family by races and print their table, or resume this",
     )
-    tune.add_argument("family", help="coco, dro, glm, linear or oco")
+    tune.add_argument("family", help="family of learners: coco, dro, glm, linear or oco")
     tune.add_argument(
         "--include",
         action="append",
         default=[],
         metavar="NAME",
-        help="tune this learner, or all whose names begin with NAME/ (may be repeated; the others are unchanged)",
+        help="tune only this learner, or those whose names begin with NAME/ (may be repeated)",
     )
-    tune.add_argument("--data", type=Path, help="tune the learners on your copy of a data set")
-    tune.add_argument("--seeds", type=whole, help="override the number of seeds (the table is then printed, not saved)")
+    tune.add_argument("--data", type=Path, help="tune the learners on your copy of a data set (coco only)")
     tune.add_argument(
-        "--horizon", type=whole, help="override the number of rounds (the table is then printed, not saved)"
+        "--seeds", type=whole, help="number of seeds, instead of the declared one (the table is then only printed)"
+    )
+    tune.add_argument(
+        "--horizon", type=whole, help="number of rounds, instead of the declared one (the table is then only printed)"
     )
     tune.add_argument("--write", action="store_true", help="write the new choices to the table that the presets read")
     tune.add_argument("--dry-run", action="store_true", help="deprecated, has no effect")
@@ -54,11 +56,13 @@ def _tune(arguments: argparse.Namespace) -> int:
 
     warnings.simplefilter("ignore")  # a race plays few trials at a time
     if arguments.family not in TABLES:
-        raise unknown_name("table of", arguments.family, TABLES)
+        raise unknown_name("family", arguments.family, TABLES)
     if arguments.write and not (arguments.horizon is None and arguments.seeds is None):
-        raise InputError("--write needs the declared rounds and seeds: omit --horizon and --seeds")
+        raise InputError("--write needs the declared numbers of rounds and seeds: omit --horizon and --seeds")
     if arguments.dry_run:
-        print("--dry-run is deprecated and has no effect: the table is written with --write only", file=sys.stderr)
+        print(
+            "--dry-run is deprecated and has no effect, since the table is written only with --write", file=sys.stderr
+        )
     table = TABLES[arguments.family]
     learners = _learners(table, arguments)
     jax.config.update("jax_enable_x64", table.float64)
@@ -78,7 +82,10 @@ def _tune(arguments: argparse.Namespace) -> int:
                     progress=not arguments.quiet,
                 )
             except KeyboardInterrupt:
-                print(f"jaxbandits: stopped; the same command resumes from {checkpoints[name]}", file=sys.stderr)
+                print(
+                    f"jaxbandits: stopped; the same command resumes the tuning from {checkpoints[name]}",
+                    file=sys.stderr,
+                )
                 raise
             values = ", ".join(f"{field} = {value:.4g}" for field, value in choice.multipliers.items())
             share = f"{100 * choice.rounds / choice.grid_rounds:.0f} % of the rounds of the full grid"
@@ -92,7 +99,7 @@ def _tune(arguments: argparse.Namespace) -> int:
         for directory in checkpoints.values():
             _discard(directory)
     played, whole_grids = (sum(getattr(x, name) for x in chosen.values()) for name in ("rounds", "grid_rounds"))
-    print(f"{played:,} rounds, {100 * played / whole_grids:.0f} % of the full grids", file=sys.stderr)
+    print(f"{played:,} rounds, {100 * played / whole_grids:.0f} % of the rounds of the full grids", file=sys.stderr)
     return 0
 
 

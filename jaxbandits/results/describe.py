@@ -85,16 +85,18 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
         if swept:
             parts.append(
                 _try(
-                    "best points, chosen on the first half of the seeds and judged on the other half",
+                    "best points, chosen on the first half of the seeds and evaluated on the other half",
                     lambda: _best(result, metric, swept, level, kept),
                 )
             )
         contestants = result.only({label: [h] for label, h in kept.items()}) if swept else result
-        about = "pairs" + (" of these" if swept else "")
+        about = "pairs of the best points" if swept else "pairs"
         parts.append(_try(about, lambda: str(contestants.pairs(metric, level=level))))
         parts.append(_try("growth", lambda: str(contestants.growth(metric, level=level))))
         if threshold is not None:
-            parts.append(_try("time to threshold", lambda: str(contestants.time_to(metric, threshold, level=level))))
+            parts.append(
+                _try("hitting times of the threshold", lambda: str(contestants.time_to(metric, threshold, level=level)))
+            )
     return "\n\n".join(parts)
 
 
@@ -104,7 +106,9 @@ def _best(result: "Result", metric: str, swept: Mapping[str, Any], level: float,
         if label in swept:
             kept[label] = found.index
             rows.append([point_label(label, found.point), table.number(found.value), *interval(found.estimate)])
-    return table.align(["best", "chosen at", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows)
+    return table.align(
+        ["best point", "mean on selection seeds", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows
+    )
 
 
 def _try(title: str, make: Callable[[], object]) -> str:

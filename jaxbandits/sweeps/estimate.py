@@ -34,11 +34,11 @@ class SweepCost(NamedTuple):
         lines = [
             f"{count_of(self.trials, 'trial')}, {count_of(self.rounds, 'round')}",
             f"{count_of(self.programs, 'program')}, {count_of(self.parts, 'part')} of up to "
-            f"{format_bytes(self.part_bytes)}; results {format_bytes(self.file_bytes)} before compression",
-            f"memory about {format_bytes(self.memory_bytes)} beside JAX",
-            f"expected time {format_seconds(self.compile_s + self.run_s)}: "
-            f"{format_seconds(self.compile_s)} to compile (measured), {format_seconds(self.run_s)} to run "
-            "(as in a short calibration; learners whose rounds become slower take longer)",
+            f"{format_bytes(self.part_bytes)}; results of {format_bytes(self.file_bytes)} before compression",
+            f"memory: about {format_bytes(self.memory_bytes)} in addition to that of JAX",
+            f"expected time: {format_seconds(self.compile_s + self.run_s)}, of which "
+            f"{format_seconds(self.compile_s)} to compile (measured) and {format_seconds(self.run_s)} to run "
+            "(extrapolated from a short run; learners whose rounds become slower with t take longer)",
         ]
         return "\n".join(lines)
 

@@ -85,7 +85,7 @@ def format_status(state: JsonObject) -> str:
         "inadmissible decisions",
     ]
     if state["rounds_per_s"] is not None:
-        rate = f"{state['rounds_per_s'] / 1e6:,.3g} M rounds/s a process"
+        rate = f"{state['rounds_per_s'] / 1e6:,.3g} million rounds/s per process"
         is_unfinished = parts["running"] or parts["missing"]
         lines.append(f"{rate}, {format_seconds(state['seconds_left'])} left" if is_unfinished else rate)
     lines += [f"running {p['part']} ({p['label']}): {_percent(p['rounds'], p['of'])}" for p in state["running"]]

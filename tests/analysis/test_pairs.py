@@ -161,5 +161,5 @@ def test_a_result_in_words(rng):
     ):
         assert part in text
     said = describe.analysis(result, None, 9.0, 0.95)
-    assert said.count("best points") == 2 and "environment.df = 2" in said  # one choice for each environment
-    assert "pairs of these: at least two labels" in said and "regret <= 9" in said
+    assert said.count("best points, chosen") == 2 and "environment.df = 2" in said  # one choice for each environment
+    assert "pairs of the best points: at least two labels" in said and "regret <= 9" in said

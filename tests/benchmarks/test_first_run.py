@@ -256,20 +256,20 @@ def test_a_file_of_a_run_is_rendered_beside_the_estimates():
     assert cells[5:] == ["5", "42", "10,000,000"]
     for line in (
         "graph passes, host does not pass (ended with -11)",
-        "of six: oons d=2.",
+        "six programs have one): oons d=2.",
         "| ogd d=10 | 3.2 | 120 | 3.2 | 120 |",
         "Trials that failed: ucb1 K=10 (graph float32: 2).",
         "* loops: host: ended with -11: out of luck",
-        "Slower than one CPU core at every width: none.",
-        "Slower than 16 CPU cores at every width: ogd d=10.",
-        "(measured / estimated): oons d=2, 8192 (",
+        "Programs that are slower than one CPU core at every width: none.",
+        "Programs that are slower than 16 CPU cores at every width: ogd d=10.",
+        "(measured / estimated in brackets): oons d=2 at W = 8192 (",
         "| ucb1 K=10 | 0.0e+00 | 0.0 % |  |  |",
-        "2 registered learners on their examples",
-        "with armed/ucb_v (25 %).",
-        "Same seeds twice: equal bits; resumed: other bits.",
+        "2 registered learners were run on their examples",
+        "with such trials are armed/ucb_v (25 %).",
+        "with the same seeds gave equal bits. A resumed run and an uninterrupted one gave different bits.",
         "x / y 1.90",
         "| unit ball: OONS | 1.5e-07 | 3.5e-07 | 2.2e-07 | 4.5e-07 |",
-        "Left out for want of time: profiles (oons d=2).",
+        "Not measured for lack of time: profiles (oons d=2).",
     ):
         assert line in text[1], line
 

@@ -121,7 +121,7 @@ def test_a_process_that_is_killed_ends_the_command(tmp_path):
 
 def test_what_is_about_times_has_no_quick_run(tmp_path, capsys):
     assert cli.main(["reproduce", "oco/cost", "--budget", "quick", "--out", str(tmp_path)]) == 2
-    assert "oco/cost measures times, which the budget quick does not include" in capsys.readouterr().err
+    assert "oco/cost only measures times, which the budget quick does not include" in capsys.readouterr().err
 
 
 def test_processes_are_of_a_budget(capsys):

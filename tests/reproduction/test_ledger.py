@@ -511,7 +511,7 @@ def test_a_budget_runs_resumes_and_ends_with_the_ledger(tmp_path, capsys):
     first = (place / "manifest.json").read_bytes()
     said = capsys.readouterr()
     assert "cannot be judged on this run" in said.out and "oco/e6" in (tmp_path / "ledger.html").read_text()
-    assert "s in all" in said.err and "# Do the figures" in (tmp_path / "pages" / "ledger.md").read_text()
+    assert "s in total" in said.err and "# Do the figures" in (tmp_path / "pages" / "ledger.md").read_text()
     assert cli.main(command) == 0
     assert (place / "manifest.json").read_bytes() == first
 

@@ -354,7 +354,7 @@ def test_a_piece_of_the_tuning_gives_the_table_again(tmp_path):
     exec(done.stdout, found)  # the module that would be written
     assert found["MULTIPLIERS"] == linear_module.MULTIPLIERS
     assert found["EVIDENCE"]["crmm"].endswith(": 66 points, 64 seeds, 18,000 rounds")
-    share = re.search(r"rounds, (\d+) % of the full grids", done.stderr)
+    share = re.search(r"rounds, (\d+) % of the rounds of the full grids", done.stderr)
     assert share is not None and int(share[1]) < 50
 
 

@@ -103,8 +103,8 @@ def test_a_class_that_has_two_names_is_not_guessed(capsys, monkeypatch):
 
 def test_show_says_whether_data_are_taken(capsys):
     for name, said in (
-        ("dro/fig2", "data: a stand-in for Adult; --data takes your copy of the data\n"),
-        ("coco/fig2", "data: a stand-in for FilmTrust\n"),
+        ("dro/fig2", "data: a synthetic stand-in for Adult; --data selects your copy of the real data\n"),
+        ("coco/fig2", "data: a synthetic stand-in for FilmTrust\n"),
     ):
         assert main(["show", name]) == 0
         assert said in capsys.readouterr().out
@@ -363,7 +363,7 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     before = contents()
     assert main([*arguments, "--seeds", "64"]) == 0  # the same request: what it found, and nothing written
     out, err = capsys.readouterr()
-    assert "holds this run already" in err and out == (tmp_path / "sysid.txt").read_text() and contents() == before
+    assert "already contains this run" in err and out == (tmp_path / "sysid.txt").read_text() and contents() == before
     for other, what in (
         (["--seeds", "32"], "seeds (64, now 32)"),
         (["--seeds", "64", "--seed", "3"], "seed (0, now 3)"),
@@ -445,5 +445,5 @@ def test_a_finished_run_of_a_plugin_is_recalled_only_under_an_identity(tmp_path)
     edited = run("100.0", "--overwrite", "--identity", "v2")
     assert edited.returncode == 0 and edited.stdout.splitlines()[:12] != first.stdout.splitlines()[:12]
     recalled = run("100.0", "--identity", "v2")
-    assert "holds this run already" in recalled.stderr and recalled.stdout in edited.stdout
+    assert "already contains this run" in recalled.stderr and recalled.stdout in edited.stdout
     assert 'differs in identity ("v2", now "v3")' in run("100.0", "--identity", "v3").stderr

@@ -210,7 +210,7 @@ def test_a_run_that_is_terminated_says_how_to_resume(tmp_path):
     finally:
         run.kill()
         run.stderr.close()
-    assert "stopped; the same command resumes from" in said and said.rstrip().endswith("jaxbandits: terminated")
+    assert "stopped; the same command resumes the run from" in said and said.rstrip().endswith("jaxbandits: terminated")
     assert "Traceback" not in said
 
 

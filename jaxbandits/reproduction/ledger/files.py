@@ -94,7 +94,7 @@ def effort(report: Report, wall_s: float) -> str:
     every = [trials for result in report.results.values() for trials in result.trials.values()]
     played = sum(trials.timing.get("rounds", 0) for trials in every)
     total = sum(len(trials.points) * len(trials.seeds) * trials.horizon for trials in every)
-    before = f" (of {total:,}; the others were done before)" if played < total else ""
+    before = f" (of {total:,}; the others were played in an earlier process)" if played < total else ""
     timing = ", timing" if report.times else ""
     return f"{played:,} rounds{before} in {wall_s:.1f} s, compilation{timing} and figures included"
 

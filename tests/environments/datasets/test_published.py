@@ -168,7 +168,7 @@ def test_sets_that_are_not_fetched_say_where_they_are(tmp_path, monkeypatch, cap
     text = " ".join(capsys.readouterr().out.split())  # long lines are folded
     for name, file in (("letter", "letter-recognition.data"), ("penbased", "pendigits.tra"), ("satimage", "sat.trn")):
         line = f"get {file} from UCI Machine Learning Repository, '"
-        assert f"to be fetched by hand: {line}" in text and f"put it into {tmp_path / name}" in text
+        assert f"to be downloaded by hand: {line}" in text and f"put it into {tmp_path / name}" in text
         assert main(["data", "fetch", name]) == 2
         assert f"{name} is not fetched: {line}" in capsys.readouterr().err
         (tmp_path / name).mkdir()
@@ -216,7 +216,7 @@ def test_a_run_of_a_budget_plays_what_is_there(tmp_path, monkeypatch, capsys):
         of = EXPERIMENTS[made.name] if run is reproduce._run_part else made.name
         outcome = run(of, part, tmp_path, arguments)
         said = capsys.readouterr().err + outcome.errors
-        assert outcome.worked and "stand-in for covertype; jaxbandits data fetch covertype" in said
+        assert outcome.worked and "stand-in for covertype; `jaxbandits data fetch covertype`" in said
     (tmp_path / "covertype").mkdir()
     file = tmp_path / "covertype" / "covtype.data.gz"
     file.write_bytes(b"")
