@@ -54,8 +54,8 @@ class Reference(NamedTuple):
 
         Articles, prepositions and conjunctions do not count as words.
         """
-        words = [word for word in re.findall(r"[A-Za-z]+", self.title) if word.lower() not in _SMALL]
-        return (self.families[0] + self.year + words[0]).lower()
+        words = (word for word in re.findall(r"[A-Za-z]+", self.title) if word.lower() not in _SMALL)
+        return (self.families[0] + self.year + next(words, "")).lower()
 
     def entry(self) -> str:
         """Return the BibTeX entry."""

@@ -17,6 +17,7 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base.text import WIDTH
 from jaxbandits.cli import main
 from jaxbandits.commands.arguments import settings
+from jaxbandits.commands.bibtex import references
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.results.merge import merge
@@ -156,6 +157,11 @@ def test_cite_prints_bibtex(capsys):
     for name in ("linear/fig1", "linear/heavy_tailed"):  # they name the paper of an algorithm
         assert main(["cite", name]) == 0
         assert "wang2025heavy" in _bibtex(capsys.readouterr().out)
+
+
+def test_a_title_of_small_words_has_a_key():
+    (reference,) = references("Ada Lovelace. On and On. ICML 2025.")
+    assert reference.key == "lovelace2025"
 
 
 def test_the_output_of_commands_fits_a_terminal(capsys, tmp_path):
