@@ -77,7 +77,7 @@ def test_nothing_is_decided_without_what_it_needs():
         assert judge(good._replace(**changed), 1.0).reason == why
     for low in (1.0, 3.0):
         judged = judge(good, low, enough_rounds=False)
-        assert judged.decision == "open" and judged.reason.endswith("at fewer rounds than the paper's")
+        assert judged.decision == "open" and judged.reason.endswith("with fewer rounds than the experiment declares")
     assert judge(good, 1.0).reason == "2 in [1.5, 2.5], claimed > 1"
 
 
@@ -86,7 +86,7 @@ def test_a_claim_is_about_its_presets():
     claim = claim_of(found, 1.0, presets=("theory", "printed"))
     assert judge_claim(claim, NOTHING, preset="theory").decision == judge_claim(claim, NOTHING).decision == "holds"
     judged = judge_claim(claim, NOTHING, preset="practical")
-    assert judged.decision == "open" and judged.reason == "is about the preset theory or printed"
+    assert judged.decision == "open" and judged.reason == "this row is about the preset theory or printed"
 
 
 def test_what_was_left_out_and_what_is_no_number_are_told_apart():

@@ -371,7 +371,7 @@ def test_wins_less_losses_count_significant_differences():
         (2, 1): 2,
         (2, 3): 3,
     }
-    assert right.get_title() == "wins less losses over 3 data sets"
+    assert right.get_title() == "wins minus losses over 3 data sets"
     assert [tick.get_text() for tick in right.get_xticklabels()] == ["a", "b", "c", "in all"]
     assert len(left.containers) == 3 and left.get_ylabel() == "share of mistakes"
 

@@ -12,7 +12,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.cli import main
 from jaxbandits.environments.glm import published_instance
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine.claim import Measurements
+from jaxbandits.reproduction.engine.claim import Measurements, quote_label
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.engine.verdict import judge
 from jaxbandits.reproduction.experiments.glm.regions import marks, regions_of
@@ -138,13 +138,17 @@ def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():
 
 def test_who_promises_coverage_gets_a_claim():
     """One claim a learner and panel; the one about GLB-OMD with lambda = d says that nobody promised it."""
-    begins = {"GLB-OMD, lambda = d": "GLB-OMD, lambda = d, which no theorem covers"}
+    begins = {"GLB-OMD, lambda = d": "'GLB-OMD, lambda = d', which no theorem covers"}
     for name in ("glm/coverage", "glm/coverage-links"):
         experiment = EXPERIMENTS[name]
         for key, panel in experiment.panels(100).items():
             claims = [claim for claim in experiment.claims if f"({key}" in claim.text]
             for label in experiment.algorithms("theory", 100, panel):
-                about = [claim.text for claim in claims if claim.text.startswith(begins.get(label, f"{label} keeps"))]
+                about = [
+                    claim.text
+                    for claim in claims
+                    if claim.text.startswith(begins.get(label, f"{quote_label(label)} keeps"))
+                ]
                 assert len(about) == 1 and ("no theorem" in about[0]) == (label in begins), (key, label)
 
 

@@ -108,6 +108,46 @@ def test_rows_that_say_nearly_the_same_are_joined(says, joined):
     assert sentences_of(run_of(*rows))["a"].says == joined
 
 
+@pytest.mark.parametrize(
+    ("rows", "joined"),
+    [
+        ((("a beats b", "b"), ("a beats c", "c")), "a beats b and c"),
+        (
+            (("a beats b", "b"), ("a beats c", "c"), ("d beats b", "b"), ("d beats c", "c")),
+            "a beats b and c; likewise d",
+        ),
+        ((("a beats 'b, small'", "b, small"), ("a beats c", "c")), "a beats 'b, small' and c"),
+        (
+            (("now a beats b", "b"), ("now a beats c", "c"), ("now d beats c", "c")),
+            "now a beats b and c; now d beats c",
+        ),
+    ],
+)
+def test_rivals_of_one_wording_are_listed(rows, joined):
+    """Labels with commas stand in quotation marks, and nothing is "likewise" if the sentences are not parallel."""
+    rows = [judge(f"a/{i}", says=says, rival=rival) for i, (says, rival) in enumerate(rows)]
+    assert sentences_of(run_of(*rows))["a"].says == joined
+
+
+def test_a_page_says_what_is_stated_and_names_the_panels():
+    """Our own number of rounds is an assumption; panels that rows call by their names have their titles."""
+    about = ABOUT._replace(panels=lambda: {"S3": "S = 3", "digits": "stand-in for digits"})
+    head = run_of(judge(where="S3"), judge("b/a", where="digits"), about=about)
+    for stated, texts in ((False, ("| the number of rounds |",)), (True, ("| stated | 100 rounds |",))):
+        (chapter,) = chapters([head._replace(about=about._replace(horizon_stated=stated))], PAPERS)
+        page = pages.paper(chapter)
+        assert all(text in page for text in texts) and ("| stated |" in page) is stated
+        assert "| panels | S3 (S = 3) |" in page and "*Cannot fail* marks" in page.split("##")[0]
+
+
+def test_a_run_on_real_data_has_the_title_of_these_data():
+    experiment = EXPERIMENTS["glm/covertype"]
+    real, made_up = (runs.about_of(experiment, data) for data in ("real", "stand-in"))
+    assert "stand-in" not in real.title and "stand-in" in made_up.title
+    assert real.panels()["x1"] == "Covertype, radii x 1"
+    assert made_up.panels()["x1"] == "stand-in for Covertype, radii x 1"
+
+
 def test_a_row_fails_after_correction_within_its_sentence_and_holm_over_the_paper():
     """One row of four at .01 is .04 for the sentence: alone it decides; beside another at .04 neither does."""
     rows = [judge("a/0", NO, 0.01), *(judge(f"a/{i}", OPEN) for i in (1,)), *(judge(f"a/{i}", YES) for i in (2, 3))]
@@ -639,7 +679,7 @@ def test_a_decided_row_without_its_p_is_not_decided_over_the_paper():
 
 def test_rows_that_cannot_be_judged_are_not_counted_as_failures():
     found = sentences_of(run_of(judge(), judge("wins/b", NO, cannot_be_judged="rebuilt")))["wins"]
-    assert found.count_of_rows() == "holds in 1 of 1 row, 1 cannot be judged"
+    assert found.count_of_rows() == "holds in 1 of 1 row, cannot be judged in 1"
 
 
 def test_a_choice_is_compared_on_the_rows_that_it_has():

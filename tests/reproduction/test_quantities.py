@@ -84,13 +84,13 @@ def test_words_and_verdict_are_of_the_same_comparison(tests, words, holds, avera
 
 def test_equivalence_ratios_and_shares():
     claim = declare_claim(mean("A").close_to(mean("B"), within=2.0))
-    assert claim.test == "mean regret within 2 times either way" and (claim.low, claim.high) == (0.5, 2.0)
+    assert claim.test == "mean regret of A between 1/2 and 2 times that of B" and (claim.low, claim.high) == (0.5, 2.0)
     claim = declare_claim(mean("A") / mean("B") < 1.5)
     assert claim.test == "mean regret of A over that of B below 1.5"
     assert decision(claim, {"p": {"A": 140.0, "B": 100.0}}) == "holds"
     assert decision(claim, {"p": {"A": 160.0, "B": 100.0}}) == "does not hold"
     claim = declare_claim(share("A", of="error_ratio") > 0.98, least=400)
-    assert claim.test == "share of trials with error ratio of A at most 1 is above 0.98"
+    assert claim.test == "error ratio of A at most 1 in a share above 0.98 of the trials"
     assert (claim.low, claim.high, claim.least) == (0.98, math.inf, 400)
 
 
@@ -106,7 +106,7 @@ def test_means_growth_and_ratios_over_panels():
         assert f"against size below {high:g}" in claim.test and decision(claim, levels) == verdict
     for low, verdict in ((3.9, "holds"), (4.1, "does not hold")):
         claim = declare_claim(panel_ratio("A", "p4", "p1") > low, ())
-        assert f"at p4 above {low:g} times that at p1" in claim.test and decision(claim, levels) == verdict
+        assert f"in panel p4 above {low:g} times that in panel p1" in claim.test and decision(claim, levels) == verdict
     claim = declare_claim(panel_ratio("A", {"the large": ("p2", "p4")}, {"the small": ("p1",)}).between(3.9, 4.1), ())
     assert "largest mean regret of A at the large between 3.9 and 4.1 times that at the small" in claim.test
     assert decision(claim, levels) == "holds"
@@ -117,13 +117,13 @@ def test_differences_of_learners_and_of_metrics():
     """A has 0.3 more than B; its metric `now` is 0.1 below its metric `then`."""
     for high, verdict in ((0.35, "holds"), (0.28, "does not hold")):
         claim = declare_claim((mean("A") - mean("B")).between(0.25, high))
-        assert claim.test == f"mean regret of A less that of B between 0.25 and {high:g}"
+        assert claim.test == f"mean regret of A minus that of B between 0.25 and {high:g}"
         assert decision(claim, {"p": {"A": 1.3, "B": 1.0}}) == verdict
     values = {"now": np.full((1, 64, 1), 0.9), "then": np.full((1, 64, 1), 1.0)}
     measured = Measurements({"p": Result({"A": factories.trials(values)})}, {})
     for factor, words, verdict in ((1.0, "", "holds"), (0.5, "1/2 of ", "does not hold")):
         claim = declare_claim(mean("A", of="now") - factor * mean("A", of="then") < 0.0)
-        assert claim.test == f"mean now of A less {words}its then below 0"
+        assert claim.test == f"mean now of A minus {words}its then below 0"
         assert judge(claim, measured).decision == verdict
 
 
@@ -136,11 +136,11 @@ def test_wins_and_points_of_a_sweep():
     measured = Measurements({"p": Result(trials)}, {})
     for least, verdict in ((0.5, "holds"), (0.9, "does not hold")):
         claim = declare_claim(wins("A", "B") > least)
-        assert claim.test == f"share of trials in which regret of A ends below that of B is above {least:g}"
+        assert claim.test == f"regret of A ends below that of B in a share above {least:g} of the trials"
         assert judge(claim, measured).decision == verdict
     values = np.stack([np.full((64, 1), 100.0), np.full((64, 1), 200.0)])
     swept = Measurements({"p": Result({"A": factories.trials({"regret": values}, [{"rate": 0.1}, {"rate": 0.4}])})}, {})
-    for factor, words, verdict in ((3.0, "less 3 times that", "holds"), (1.0, "less that", "does not hold")):
+    for factor, words, verdict in ((3.0, "minus 3 times that", "holds"), (1.0, "minus that", "does not hold")):
         claim = declare_claim(at_point({"rate": 0.4}, {"rate": 0.1}, factor) < 0.0)
         assert claim.test == f"mean regret at rate = 0.4 {words} at 0.1 below 0"
         assert judge(claim, swept).decision == verdict
@@ -153,7 +153,7 @@ def test_rates_of_the_second_half():
     measured = Measurements({"p": Result({"A": factories.trials(values)})}, {})
     for low, verdict in ((1.9, "holds"), (2.1, "does not hold")):
         claim = declare_claim(rate("A") > low)
-        assert claim.test == f"mean regret a round in the last half (A) above {low:g}"
+        assert claim.test == f"mean increase per round of regret of A over the last half of the rounds above {low:g}"
         assert judge(claim, measured).decision == verdict
 
 
@@ -178,7 +178,7 @@ def test_times_of_trials_and_rounds():
     first, second, third, *_ = (claim.test for claim in rows)
     assert first == "a trial of B takes longer than one of A"
     assert second == "a trial of B takes more than 80 times as long as one of A"
-    assert third == "a trial of B takes longer than one of A, and less than 20 times"
+    assert third == "a trial of B takes longer than one of A, but less than 20 times as long"
     (ours,) = observations("x", time("B") > time("A"), on="p", says="B is slow")
     assert ours.kind == "observation"  # what is ours stays ours
 

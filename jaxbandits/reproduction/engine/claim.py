@@ -112,6 +112,12 @@ class Claim:
         return f"> {self.low:g}" if math.isinf(self.high) else f"in ({self.low:g}, {self.high:g})"
 
 
+def quote_label(label: str) -> str:
+    """Return a label as it stands in a sentence: in quotation marks if it could be read as a part of the sentence."""
+    has_words = " " in label and (label[0].islower() or " as " in label)
+    return f"'{label}'" if "," in label or has_words else label
+
+
 def slug(words: str) -> str:
     """Convert words to the form of one part of an id: "Hvt-UCB, bound only" is "hvt-ucb-bound-only"."""
     spelled = "".join(c if c in _ID - {"/"} else " " for c in words.lower())

@@ -67,7 +67,7 @@ class Experiment:
       name: registry name, `family/figure`.
       title: title of one line for tables and figures.
       source: paper and figure.
-      horizon: the paper's number of rounds.
+      horizon: number of rounds: the paper's if `horizon_stated`, else ours.
       seeds: default number of trials.
       presets: mapping from the name of a preset to its description; the first preset is the default.
       algorithms: function from (preset, horizon, panel) to a mapping from labels to algorithms, or to a `Grid` of an
@@ -91,6 +91,7 @@ class Experiment:
       float64: True if the experiment needs double precision.
       from_file: function from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that
         file.
+      data_title: title of a run on the real data; "" if it is `title`.
       stand_ins: mapping from a panel to the data set that synthetic data replace if the user gives no file.
       real_data: names of the data sets that the user's file holds.
       interpretations: other readings of the paper, by name; the ledger shows their verdicts next to the verdicts of the
@@ -101,6 +102,7 @@ class Experiment:
       reconstructed: mapping from the label of a reconstructed learner to the mark that its claims carry.
       guessed: mark of the paper's statements if its text leaves settings open; "" for none.
       shows: description of the paper's figure in two sentences (axes, learners, stated settings); "" for no figure.
+      horizon_stated: True if the paper or its authors' code states `horizon`.
 
     Raises:
       InputError: for two claims with one id.
@@ -137,6 +139,8 @@ class Experiment:
     reconstructed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     guessed: str = ""
     shows: str = ""
+    horizon_stated: bool = False
+    data_title: str = ""
 
     def __post_init__(self) -> None:
         ids = [claim.id for claim in self.claims]

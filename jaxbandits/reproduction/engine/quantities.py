@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, NamedTuple, Self
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.reproduction.engine.claim import REPEATS, Unit
+from jaxbandits.reproduction.engine.claim import REPEATS, Unit, quote_label
 from jaxbandits.reproduction.engine.statistic import (
     Statistic,
     final_mean,
@@ -34,6 +34,42 @@ from jaxbandits.reproduction.engine.statistic import (
 )
 from jaxbandits.reproduction.engine.thresholds import COMPARABLE
 
+_WORDS = {  # wording of metrics whose names are those of columns, too short for a sentence
+    "conversion_share": "change of gradients, divided by its bound,",
+    "error_sq": "squared error",
+    "feasible_regret": "regret against the best feasible point",
+    "first_risk": "risk on the first group",
+    "gap_excess": "excess over the Frank-Wolfe gap",
+    "inequality_7": "excess in inequality (7)",
+    "largest_share": "largest regret, divided by its bound,",
+    "last_risk": "risk on the last group",
+    "lemma_2_excess": "excess over the bound of Lemma 2",
+    "lemma_4": "distance from the minimum, divided by the bound of Lemma 4,",
+    "max_risk": "maximal risk",
+    "model_share_of_likely": "model regret, divided by its high-probability bound,",
+    "model_share_of_mean": "model regret, divided by the bound on its mean,",
+    "negative_slack": "violation of the path-wise inequality",
+    "objective_at_preset": "objective at the horizon of the fixed steps",
+    "optimum_first_risk": "risk on the first group at the optimum of the maximal risk",
+    "optimum_other_risk": "mean risk on the other groups at the optimum of the maximal risk",
+    "other_risk": "mean risk on the other groups",
+    "radius_over_root": "radius, divided by sqrt(T),",
+    "restarts_over_half_log": "number of updates, divided by log2(T) / 2 + 2,",
+    "restarts_over_log": "number of updates, divided by log2(T),",
+    "scaled_regret": "pseudo-regret, divided by s sqrt(T),",
+    "share_of_41": "violation, divided by its bound in (41),",
+    "share_of_bound": "ratio to the bound",
+    "share_of_likely": "gap, divided by its high-probability bound,",
+    "share_of_mean": "gap, divided by the bound on its mean,",
+    "share_of_uniform": "regret, in percent of that of uniform play,",
+    "top_k_optimum_first_risk": "risk on the first group at the optimum of the k largest risks",
+    "top_k_optimum_other_risk": "mean risk on the other groups at the optimum of the k largest risks",
+    "top_k_risk": "mean of the k largest risks",
+    "truncated_share": "share of truncated rewards",
+    "unfinished": "indicator of an unfinished block,",
+    "weights_share_of_likely": "weight regret, divided by its high-probability bound,",
+    "weights_share_of_mean": "weight regret, divided by the bound on its mean,",
+}
 Panels = str | Mapping[str, Sequence[str]]  # a panel; or {description: names} of several panels
 
 
@@ -79,7 +115,7 @@ class Quantity:
         _require(math.isfinite(low) or math.isfinite(high), "between needs low, high, or both")
         return Tests(
             Test(
-                words=self.template.replace("{of}", words).replace("{region}", _region(low, high)),
+                words=_phrase(self.template, words, _region(low, high)),
                 statistic=statistic,
                 low=low,
                 high=high,
@@ -151,7 +187,7 @@ class Average:
         )
         if self.labels == other.labels:
             _require(self.metric != other.metric, "a learner's mean less itself is 0: name another learner or metric")
-            words = f"{{a}} less {_times(other.factor)}its {_words_for(other.metric)}"
+            words = f"{{a}} minus {_times(other.factor)}its {_words_for(other.metric)}"
             both = {"first": self.metric, "second": other.metric, "factor": other.factor}
             return Quantity(
                 tuple(
@@ -161,15 +197,17 @@ class Average:
             )
         return self._pairs(
             other,
-            f"less {_times(other.factor)}that of {{b}}",
+            f"minus {_times(other.factor)}that of {{b}}",
             lambda a, b: partial(mean_difference, first=a, second=b, factor=other.factor, metric=self.metric),
         )
 
     def close_to(self, other: "Average", within: float = COMPARABLE) -> Tests:
         """Claim that the ratio of both means lies between 1/within and within (a claim of equivalence)."""
-        words = f"mean {_words_for(self.metric)} within {within:g} times either way"
-        ratio = self / other
-        return Tests(test._replace(words=words) for test in ratio.between(1.0 / within, within))
+        region = f"between 1/{within:g} and {within:g} times that of"
+        ratio = (self / other).between(1.0 / within, within)
+        return Tests(
+            test._replace(words=f"{self._words(test.labels[0])} {region} {quote_label(test.rival)}") for test in ratio
+        )
 
     @property
     def metric(self) -> str:
@@ -180,7 +218,7 @@ class Average:
         return self.factor == 1.0 and self.average == "mean"
 
     def _words(self, label: str) -> str:
-        return f"{self.average} {_words_for(self.metric)} of {label}"
+        return f"{self.average} {_words_for(self.metric)} of {quote_label(label)}"
 
     def _against_number(self) -> Quantity:
         _require(
@@ -197,7 +235,9 @@ class Average:
         )
         pairs = _different(self.labels, other.labels)
         return Quantity(
-            tuple((f"{self._words(a)} {how.replace('{b}', b)}", statistic(a, b), (a, b)) for a, b in pairs),
+            tuple(
+                (f"{self._words(a)} {how.replace('{b}', quote_label(b))}", statistic(a, b), (a, b)) for a, b in pairs
+            ),
             kind=self.average,
         )
 
@@ -215,7 +255,7 @@ class Average:
         settings = {"factor": factor, "metric": self.metric}
         return Tests(
             Test(
-                words=f"{self._words(a)} {how} {_times(factor)}that of {b}",
+                words=f"{self._words(a)} {how} {_times(factor)}that of {quote_label(b)}",
                 statistic=partial(difference, first=a, second=b, **settings),
                 low=low,
                 high=high,
@@ -246,7 +286,7 @@ class Time:
     def __lt__(self, other: "Time | float") -> Tests:
         if not isinstance(other, Time):
             _require(self.factor == 1.0, "a time that is compared with seconds takes no factor")
-            each = tuple((f"a trial of {a} takes", partial(total_time, name=a), (a,)) for a in self.labels)
+            each = tuple((f"a trial of {quote_label(a)} takes", partial(total_time, name=a), (a,)) for a in self.labels)
             return Quantity(each, "repeats", "{of} less than " + f"{other:g} s").between(high=other)
         times = other.factor / self.factor
         amount = "less time than" if times == 1.0 else f"less than {times:.3g} times as long as"
@@ -259,14 +299,14 @@ class Time:
         """Claim that a trial takes longer than a trial of another learner, but less than `at_most` times as long."""
         times = other.factor / self.factor
         amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
-        limit = "" if math.isinf(at_most) else f", and less than {at_most:g} times"
+        limit = "" if math.isinf(at_most) else f", but less than {at_most:g} times as long"
         return self._compare(other, amount, limit, low=times, high=at_most / self.factor)
 
     def _compare(self, other: "Time", amount: str, limit: str = "", **ends: float) -> Tests:
         low, high = ends.get("low", -math.inf), ends.get("high", math.inf)
         return Tests(
             Test(
-                words=f"a trial of {a} takes {amount} one of {b}{limit}",
+                words=f"a trial of {quote_label(a)} takes {amount} one of {quote_label(b)}{limit}",
                 statistic=lambda panel, a=a, b=b: total_time_ratio((panel, a), (panel, b)),
                 low=low,
                 high=high,
@@ -304,26 +344,26 @@ def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
     """Return the share of trials whose final value of a metric is at most `at_most`."""
     each = (
         (
-            f"{_words_for(of)} of {a} at most {at_most:g}",
+            f"{_words_for(of)} of {quote_label(a)} at most {at_most:g}",
             partial(share_below, name=a, metric=of, threshold=at_most),
             (a,),
         )
         for a in labels
     )
-    return Quantity(tuple(each), template="share of trials with {of} is {region}", kind="share")
+    return Quantity(tuple(each), template="{of} in a share {region} of the trials", kind="share")
 
 
 def wins(first: str, *others: str, of: str = "regret") -> Quantity:
     """Return the share of trials in which a learner ends below another learner."""
     each = (
         (
-            f"{_words_for(of)} of {first} ends below that of {b}",
+            f"{_words_for(of)} of {quote_label(first)} ends below that of {quote_label(b)}",
             partial(win_share, first=first, second=b, metric=of),
             (first, b),
         )
         for _, b in _different((first,), others)
     )
-    return Quantity(tuple(each), template="share of trials in which {of} is {region}", kind="wins")
+    return Quantity(tuple(each), template="{of} in a share {region} of the trials", kind="wins")
 
 
 def growth(*labels: str, of: str = "regret") -> Quantity:
@@ -340,13 +380,13 @@ def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quan
       what: description of `unit`.
       of: name of the metric.
     """
-    words = f"slope of mean {{of}} of {{label}} in log t, over {what},"
+    words = f"slope of mean {{of}} of {{label}} in log t, divided by {what},"
     return _slopes(words, labels, of, partial(log_slope, unit=unit))
 
 
 def rate(*labels: str, of: str = "regret") -> Quantity:
     """Return the increase of a mean metric per round over the last half of the rounds."""
-    return _slopes("mean {of} a round in the last half ({label})", labels, of, late_rate)
+    return _slopes("mean increase per round of {of} of {label} over the last half of the rounds", labels, of, late_rate)
 
 
 def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = "regret") -> Quantity:
@@ -359,7 +399,11 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
       of: name of the metric.
     """
     each = (
-        (f"log-log slope of mean {_words_for(of)} of {a} against {axis}", _anywhere(growth_across(panels, a, of)), (a,))
+        (
+            f"log-log slope of mean {_words_for(of)} of {quote_label(a)} against {axis}",
+            _anywhere(growth_across(panels, a, of)),
+            (a,),
+        )
         for a in labels
     )
     return Quantity(tuple(each), kind="slope")
@@ -368,21 +412,23 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
 def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> Quantity:
     """Return the ratio of a mean final metric in `panel` to that in `over`; with several panels, the largest."""
     (at, panels), (other, overs) = _side(panel), _side(over)
-    words = f"{'largest ' * (len(panels) > 1)}mean {_words_for(of)} of {label} at {at}"
+    words = f"{'largest ' * (len(panels) > 1)}mean {_words_for(of)} of {quote_label(label)} {at}"
     statistic = _anywhere(worst_ratio(panels, overs, label, of))
-    return Quantity(((words, statistic, (label,)),), template=f"{{of}} {{region}} times that at {other}", kind="panels")
+    return Quantity(((words, statistic, (label,)),), template=f"{{of}} {{region}} times that {other}", kind="panels")
 
 
 def time_over_panels(label: str, panel: str, over: str) -> Quantity:
     """Return the ratio of the times of a trial in `panel` and in `over`."""
     statistic = _anywhere(total_time_ratio((panel, label), (over, label)))
-    each = ((f"time of a trial of {label} at {panel}", statistic, (label,)),)
-    return Quantity(each, "repeats", f"{{of}} {{region}} times that at {over}", "time")
+    each = ((f"time of a trial of {quote_label(label)} in panel {panel}", statistic, (label,)),)
+    return Quantity(each, "repeats", f"{{of}} {{region}} times that in panel {over}", "time")
 
 
 def time_slope(*labels: str) -> Quantity:
     """Return the exponent with which the time of a round grows with the round number."""
-    each = ((f"log-log slope of the time of a round of {a}", partial(time_growth, name=a), (a,)) for a in labels)
+    each = (
+        (f"log-log slope of the time per round of {quote_label(a)}", partial(time_growth, name=a), (a,)) for a in labels
+    )
     return Quantity(tuple(each), "repeats", kind="slope")
 
 
@@ -399,7 +445,7 @@ def at_point(
     """
     values = ", ".join(f"{name} = {value:.4g}" for name, value in changes.items())
     others = ", ".join(f"{nominal[name]:.4g}" for name in changes)
-    words = f"mean {_words_for(of)} at {values} less {_times(factor)}that at {others}"
+    words = f"mean {_words_for(of)} at {values} minus {_times(factor)}that at {others}"
     settings = {"first": {**nominal, **changes}, "second": dict(nominal), "factor": factor, "metric": of}
     return Quantity(((words, partial(point_difference, **settings), ()),))
 
@@ -447,7 +493,11 @@ def _require(condition: bool, message: str) -> None:
 
 def _slopes(words: str, labels: Sequence[str], of: str, statistic: Callable[..., Statistic]) -> Quantity:
     each = (
-        (words.replace("{of}", _words_for(of)).replace("{label}", a), partial(statistic, name=a, metric=of), (a,))
+        (
+            words.replace("{of}", _words_for(of)).replace("{label}", quote_label(a)),
+            partial(statistic, name=a, metric=of),
+            (a,),
+        )
         for a in labels
     )
     return Quantity(tuple(each), kind="slope")
@@ -460,13 +510,13 @@ def _anywhere(statistic: Any) -> Callable[[str], Statistic]:
 
 def _side(side: Panels) -> tuple[str, tuple[str, ...]]:
     if isinstance(side, str):
-        return side, (side,)
+        return f"in panel {side}", (side,)
     ((title, panels),) = side.items()
-    return title, tuple(panels)
+    return f"at {title}", tuple(panels)
 
 
 def _words_for(metric: str) -> str:
-    return metric.replace("_", " ")
+    return _WORDS.get(metric, metric.replace("_", " "))
 
 
 def _times(factor: float) -> str:
@@ -475,7 +525,15 @@ def _times(factor: float) -> str:
     return "" if factor == 1.0 else f"1/{1.0 / factor:g} of " if whole else f"{factor:g} times "
 
 
+def _phrase(template: str, quantity: str, region: str) -> str:
+    """Fill a template; "above 1 times that" becomes "above that"."""
+    filled = template.replace("{of}", quantity).replace("{region}", region)
+    return (
+        filled.replace(f"{region} times that", region.removesuffix(" 1") + " that") if region[-2:] == " 1" else filled
+    )
+
+
 def _region(low: float, high: float) -> str:
     if math.isinf(low):
         return f"below {high:g}"
-    return f"above {low:g}" if math.isinf(high) else f"between {low:.3g} and {high:.3g}"
+    return f"above {low:g}" if math.isinf(high) else f"between {low:.4g} and {high:.4g}"

@@ -9,7 +9,7 @@ declares two rows in each panel: "far-ahead/oful/scale2", "far-ahead/crtm/scale2
 from collections.abc import Iterable, Mapping
 
 from jaxbandits.base.pytree import FieldValue
-from jaxbandits.reproduction.engine.claim import Claim, slug
+from jaxbandits.reproduction.engine.claim import Claim, quote_label, slug
 from jaxbandits.reproduction.engine.quantities import Test, least_of
 
 
@@ -26,7 +26,8 @@ def claims(
     Args:
       id: stable id of the sentence, unique within its experiment.
       *tests: comparisons of quantities.
-      says: the paper's words; `{rival}` and `{label}` stand for the learners of a row.
+      says: the paper's words; `{rival}` and `{label}` stand for the learners of a row, in quotation marks where a label
+        contains a comma.
       place: figure or section of the paper.
       on: one or several panels; a mapping gives their titles; () if the tests name their panels themselves.
       **fields: further fields of `Claim`. A statement about times has the kind "time".
@@ -76,5 +77,5 @@ def _titles(on: str | Iterable[str] | Mapping[str, str]) -> Mapping[str, str]:
 
 def _fill(says: str, labels: Mapping[str, str]) -> str:
     for name, label in labels.items():
-        says = says.replace(f"{{{name}}}", label)
+        says = says.replace(f"{{{name}}}", quote_label(label))
     return says

@@ -15,13 +15,14 @@ _KEY = TypeVar("_KEY")
 _VALUE = TypeVar("_VALUE")
 
 METHOD = (
-    "A row holds when the 95 % interval of its statistic lies inside the claimed region, does not hold when it lies "
-    "outside, and is open otherwise, on fewer seeds or rounds than it needs, or when a trial failed. Intervals of "
-    "means, ratios and slopes are those of Student widened to a bootstrap-t interval of half the tails; claims of "
-    "equivalence are two one-sided tests at 2.5 % each; shares of trials have the exact interval of Clopper and "
-    "Pearson, and twice the smaller binomial tail as p. Any other p follows from the 95 % interval, as if beyond it "
-    "the tails were those of Student's law with 6 degrees of freedom. The numerical thresholds behind words such as "
-    "'comparable' are in jaxbandits/reproduction/engine/thresholds.py."
+    "A row holds if the 95 % confidence interval of its statistic lies inside the claimed region, and does not hold if "
+    "the interval lies outside. In all other cases it is open, and also if the run has fewer seeds or rounds than the "
+    "row needs, or if a trial failed. The interval of a mean, a ratio or a slope is Student's t-interval, widened to "
+    "include a bootstrap-t interval with half the tail probability. A claim of equivalence is tested by two one-sided "
+    "tests at 2.5 % each. A share of trials has the exact interval of Clopper and Pearson, and its p-value is twice "
+    "the smaller binomial tail. Every other p-value is computed from the 95 % interval, on the assumption that the "
+    "tails beyond it are those of Student's distribution with 6 degrees of freedom. The numerical thresholds behind "
+    "words such as 'comparable' are in jaxbandits/reproduction/engine/thresholds.py."
 )
 ALPHA = 0.05  # level of a single claim, and family-wise level of all sentences of a paper
 TAIL = 6  # degrees of freedom for p-values beyond the 95 % interval; means of 64 lognormal values have similar tails
@@ -50,7 +51,7 @@ class Verdict:
       high: upper end of its 95 % interval.
       n: number of seeds, or of repeats of timings.
       failed: number of trials that are not finite.
-      enough_rounds: True if the run had at least as many rounds as the paper's.
+      enough_rounds: True if the run had at least as many rounds as the experiment declares.
       p: smallest alpha at which the claim is decided (`p_value`); NaN if nothing was tested.
       deterministic: True if all seeds gave the same number.
       missing: True if a label that the claim needs was left out, or nothing was timed.
@@ -99,7 +100,7 @@ class Verdict:
     def reason(self) -> str:
         """One clause for tables: the numbers, or the reason why there are none."""
         if not self.applies:
-            return f"is about the preset {' or '.join(self.claim.presets)}"
+            return f"this row is about the preset {' or '.join(self.claim.presets)}"
         if self.missing:
             return "not measured in this run"
         if self.failed:
@@ -110,8 +111,8 @@ class Verdict:
             return f"the statistic is not a number on these {self.n} seeds, claimed {self.claim.region}"
         numbers = f"{self.value:.4g}, the same in every trial" if self.deterministic else self.interval
         parts = [f"{numbers}, claimed {self.claim.region}"]
-        parts += [f"{name} {number:.4g}" for name, number in self.companions]
-        parts += [] if self.enough_rounds else ["at fewer rounds than the paper's"]
+        parts += [f"{_words_for(name)}: {number:.4g}" for name, number in self.companions]
+        parts += [] if self.enough_rounds else ["with fewer rounds than the experiment declares"]
         return ", ".join(parts)
 
     @property
@@ -120,17 +121,22 @@ class Verdict:
         return f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}]"
 
 
+def _words_for(companion: str) -> str:
+    """Return the wording of a companion, whose name is a key of the ledger."""
+    return companion.replace("share of the axis to ", "difference divided by the mean of ")
+
+
 def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, preset: str | None = None) -> Verdict:
     """Judge a claim: it holds if the whole interval is inside `(low, high)`, and does not hold if it is outside.
 
-    A claim stays open if there are too few seeds, if the horizon is shorter than the paper's, if a trial failed, if the
+    A claim stays open if there are too few seeds, if the horizon is shorter than declared, if a trial failed, if the
     claim is about another preset, or if the statistic is NaN. A deterministic estimate (`Estimate.deterministic`) needs
     no minimum number of seeds.
 
     Args:
       claim: claim to judge.
       measured: measurements of the experiment.
-      enough_rounds: True if the run had at least as many rounds as the paper's.
+      enough_rounds: True if the run had at least as many rounds as the experiment declares.
       preset: preset that was run; None: a preset that the claim is about.
     """
     panels: dict[str, None] = {}

@@ -1,6 +1,7 @@
 """Pages of the ledger in Markdown: an overview with counts, and a page per paper (`ledger.html`: one HTML file)."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -8,15 +9,31 @@ from jaxbandits.reproduction.engine.claim import KINDS, slug
 from jaxbandits.reproduction.engine.experiment import Erratum
 from jaxbandits.reproduction.engine.verdict import METHOD, Verdict
 from jaxbandits.reproduction.ledger.markdown import cell, line, plain
-from jaxbandits.reproduction.ledger.runs import Run
+from jaxbandits.reproduction.ledger.runs import About, Run
 from jaxbandits.reproduction.ledger.sentences import HOW_COUNTED, STANDINGS, Chapter, Row, Sentence
 
 Picture = Callable[[Run], str]  # function from a headline run to its figure in Markdown or HTML, or ""
 
 _COUNTED = STANDINGS[:-1]  # standings of sentences that can fail
 _COLUMNS = ("paper", "sentences", *_COUNTED, "theorems, checked by running")
+_READING = (
+    "Each sentence is tested in one or more rows, one for each baseline and panel. A *panel* is one set of axes of a "
+    "figure, with one setting of the problem; each section names its panels. *Cannot fail* marks a sentence that no "
+    "run with these constants could violate. A *preset* is a choice of all constants, a *reading* an interpretation of "
+    "an unclear passage; *other choices* says whether the verdict is the same under all others that were run."
+)
+_NUMBERS = (
+    "A row gives the estimate of its statistic, the 95 % interval, and the claimed region. If it compares two means, "
+    "it also gives the median of the differences, and as *share below 0* the share of seeds with a negative difference."
+)
+_SAME = {  # whether all choices of constants that were run agree
+    "yes": "other choices: the same verdict",
+    "no": "other choices: not all the same verdict",
+    "not varied": "other choices: none run",
+}
 _ERRATA = ("place", "printed", "what is wrong", "what is run", "shown by")
 _OPEN = ("place", "printed", "what is open", "what is run", "shown by")
+_FEW_PANELS = 8  # largest number of panels that are listed although no row names them
 _LEAST_P = 1e-9  # smaller p-values are not meaningful
 
 
@@ -34,7 +51,8 @@ def overview(
     statements = [sentence for sentence in every if sentence.kind == "statement"]
     blocks = [
         "# Do the figures reproduce?",
-        "Each sentence of a paper about its experiments is a statistical test, and the experiments were rerun.",
+        "The experiments of the papers were rerun, and each sentence of a paper about its experiments was tested "
+        "statistically on the results.",
         _table(_COLUMNS, (_counts(chapter, page) for chapter in chapters)),
         _rests(statements),
         "**Sentences that do not hold, or only in part**",
@@ -43,13 +61,14 @@ def overview(
         _bullets([_short(s) for s in statements if s.standing == "open"]) or "Nothing.",
         f"**Not run**: {plain(', '.join(not_run))}." if not_run else "",
         "**How to read a verdict**",
-        f"{HOW_COUNTED} The tables below a paper's figures say whether the verdict of a sentence is the same under "
-        "every choice of constants that was run.",
+        HOW_COUNTED,
+        "The pages of the papers also say whether a verdict is the same under every other preset (choice of all "
+        "constants) and reading (interpretation of an unclear passage) that was run.",
         "## Theorems that are violated as printed",
         _bullets([_short(s) for s in every if s.kind == "theorem" and s.standing in ("no", "in part")]) or "None.",
         "## Statements on times, and our own observations",
-        "A paper timed other code, so its statements on times are tested in this implementation and counted "
-        "separately. So are our own observations, which no paper states.",
+        "The papers timed other code. Their statements on times are therefore tested for this implementation and "
+        "counted separately. Our own observations, which no paper states, are counted separately too.",
         _table(("paper", "what", "sentences", *STANDINGS), (row for c in chapters for row in _further(c, page))),
         "## Method",
         METHOD,
@@ -69,6 +88,7 @@ def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
     blocks = [
         f"# {plain(about.title)}",
         f"{plain(about.reference)}. `jaxbandits reproduce {about.family}/all` runs everything on this page.",
+        _READING,
         _table(_COLUMNS, [_counts(chapter, None)]),
     ]
     for run in sorted(chapter.heads, key=lambda run: not _statements(chapter, run)):  # the paper's figures first
@@ -78,7 +98,7 @@ def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
         blocks += [f"## {title}", _errata(header, errata)] if errata else []
     notes = {"Stated clearly": about.easy, "Hard to reproduce": about.difficult, "Our assumptions": about.guessed}
     blocks += [f"**{what}.** {plain(text)}" for what, text in notes.items() if text]
-    blocks += ["## Method", METHOD, HOW_COUNTED, _provenance(chapter.heads)]
+    blocks += ["## Method", f"{_NUMBERS} {METHOD}", HOW_COUNTED, _provenance(chapter.heads)]
     return _text(blocks)
 
 
@@ -92,7 +112,7 @@ def _counts(chapter: Chapter, page: Callable[[str], str] | None) -> tuple[str, .
     parts = [f"{held['yes']} satisfied"] if theorems else []
     parts += [f"{violated} wrong as printed"] if violated else []
     parts += [f"{held['open']} open"] if held["open"] else []
-    parts += [f"{held['cannot fail']} cannot fail here"] if held["cannot fail"] else []
+    parts += [f"{held['cannot fail']} that no run with these constants could violate"] if held["cannot fail"] else []
     if not statements:
         numbers = ("none", *[""] * len(_COUNTED))
     return _link(chapter, page), *numbers, ", ".join(parts)
@@ -121,14 +141,14 @@ def _rests(statements: Sequence[Sentence]) -> str:
     always = sum(sentence.every_choice == "yes" for sentence in held)
     return (
         f"{guessed} of {len(statements)} sentences depend on an assumption (arms, noise, step sizes) or on a "
-        f'reconstructed baseline, so that "no" means "not in our set-up". {always} of the {len(held)} sentences that '
-        "hold do so under every choice of constants that was run."
+        f"reconstructed baseline; there *no* means that the sentence does not hold in our set-up. {len(held)} "
+        f"sentences hold; {always} of them were also run with other choices of constants, and hold under all."
     )
 
 
 def _short(sentence: Sentence) -> str:
     """Return a line of the overview."""
-    figure = f"{sentence.run.family}, {sentence.places.partition(';')[0]}"
+    figure = f"{sentence.run.experiment}, {sentence.places.partition(';')[0]}"
     return f"{plain(figure)}: {plain(sentence.says)}. {sentence.count_of_rows().capitalize()}."
 
 
@@ -140,11 +160,12 @@ def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
     """Return the section of an experiment: the paper's figure in words, our figure, verdicts, and collapsed details."""
     sentences = [sentence for sentence in chapter.sentences if sentence.run is run]
     about = run.about
-    shows = plain(about.shows or f"{about.source}.")
+    shows = plain(about.shows or f"Source: {about.source}.")
     blocks = [f"## {plain(run.experiment)}: {plain(about.title)}", shows, picture(run), _in_words(sentences)]
-    blocks += _details("stated, assumed, varied", _settings(chapter, run, sentences))
+    blocks += _details("settings and notes", _settings(chapter, run, sentences))
     if sentences:
-        blocks += _details(f"{sum(len(s.rows) for s in sentences)} rows", _rows(sentences))
+        n = sum(len(s.rows) for s in sentences)
+        blocks += _details(f"all verdicts: {n} row{'s' * (n > 1)}", _rows(sentences))
     return blocks
 
 
@@ -154,9 +175,9 @@ def _in_words(sentences: Sequence[Sentence]) -> str:
         "yes": ("Holds", "Holds in this implementation", "Satisfied", "Observed"),
         "in part": ("Holds in part", "Holds in part in this implementation", "Violated in part", "Observed in part"),
         "no": ("Does not hold", "Not so in this implementation", "Violated as printed", "Not observed"),
-        "open": ("Open", "Open (times)", "Open", "Open"),
+        "open": ("Open", "Open (times)", "Open (theorem)", "Open (our own observation)"),
         "cannot be judged": ("Cannot be judged",) * 4,
-        "cannot fail": ("Cannot fail here",) * 4,
+        "cannot fail": ("Cannot fail",) * 3 + ("Cannot fail (our own observation)",),
     }
     lines = []
     for column, kind in enumerate(KINDS):
@@ -171,14 +192,33 @@ def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
     others = [other for other in chapter.runs if other.experiment == run.experiment and other is not run]
     guesses = dict.fromkeys(mark for sentence in sentences for mark in sentence.rests_on)
     meaning = about.presets.get(run.preset, "")
+    if not about.horizon_stated and not any("horizon" in mark or "rounds" in mark for mark in guesses):
+        guesses = {"the number of rounds": None, **guesses}
+    further = ", and the settings in the description above" * bool(about.shows)
+    panels = ", ".join(f"{name} ({title})" for name, title in _panels(about, sentences).items())
     rows = [
-        ("stated", f"{about.source}: {about.horizon:,} rounds"),
-        ("run", f"preset {run.preset} ({meaning}), {run.rounds:,} rounds, seeds {run.seed_range}"),
+        ("source", about.source),
+        ("stated", (f"{about.horizon:,} rounds" + further) * about.horizon_stated),
+        ("panels", panels),
+        ("run", f"preset {run.preset} ({meaning}); {run.rounds:,} rounds; seeds {run.seed_range}"),
         ("assumed or reconstructed", "; ".join(guesses) or "nothing on which a verdict depends"),
-        ("varied", "; ".join(dict.fromkeys(other.difference_from(run) for other in others)) or "nothing"),
+        ("other runs", "; ".join(dict.fromkeys(other.difference_from(run) for other in others)) or "none"),
     ]
+    rows = [(name, text) for name, text in rows if text]
     notes = _bullets([plain(note) for note in about.notes])
     return "\n\n".join(filter(None, (_table(("", ""), ((cell(a), cell(b)) for a, b in rows)), notes)))
+
+
+def _panels(about: About, sentences: Sequence[Sentence]) -> dict[str, str]:
+    """Return the titles of the panels that rows call by their names; of a few panels, all titles if a row names one."""
+    claims = [row.verdict.claim for sentence in sentences for row in sentence.rows]
+    named = {claim.where for claim in claims}
+    named |= set(re.findall(r"in panel (\S+)", " ".join(f"{claim.test} " for claim in claims)))
+    titles = about.panels()
+    kept = titles if named & set(titles) and len(titles) <= _FEW_PANELS else named & set(titles)
+    return {
+        name: title for name, title in titles.items() if name in kept and title.removeprefix("stand-in for ") != name
+    }
 
 
 def _rows(sentences: Sequence[Sentence]) -> str:
@@ -187,10 +227,10 @@ def _rows(sentences: Sequence[Sentence]) -> str:
     for sentence in sentences:
         rests = "; ".join(filter(None, (sentence.places, *sentence.rests_on)))
         head = f"**{cell(sentence.says)}**" + (f" ({cell(rests)})" if rests else "")
-        choice = f"under every choice that was run: {sentence.every_choice}"
+        choice = _SAME[sentence.every_choice]
         lines.append((f"**{sentence.standing}**", head, cell(sentence.count_of_rows()), choice))
         lines += [_row(sentence.run, row) for row in sentence.rows]
-    return _table(("verdict", "sentence, and its rows", "numbers", "other runs"), lines)
+    return _table(("verdict", "sentence (bold) and its rows", "numbers", "other runs"), lines)
 
 
 def _row(head: Run, row: Row) -> tuple[str, ...]:
@@ -226,11 +266,13 @@ def _provenance(runs: Sequence[Run]) -> str:
     ranges = ", ".join(f"{first:,} to {last:,} of base seed {base}" for (base, first), last in sorted(seeds.items()))
     late = [run.experiment for run in runs if not run.commit or run.commit.endswith("+")]
     shown = (
-        f"That claims were committed before is not shown for {', '.join(late)}: no commit, or files changed since (+)."
+        "That the claims were committed before the run is not shown for "
+        f"{', '.join(late)}: the run has no commit, or files had changed since its commit (marked +)."
         if late
-        else "Claims were committed before the runs: no file of the package had changed since the commit."
+        else "All claims were committed before the runs that test them: when a run began, no file of the package "
+        "differed from the commit."
     )
-    return plain(f"Commit{'s' * (len(commits) > 1)} {', '.join(commits)}; seeds {ranges}. {shown}")
+    return plain(f"The runs are of commit{'s' * (len(commits) > 1)} {', '.join(commits)}, on seeds {ranges}. {shown}")
 
 
 def _errata(header: Sequence[str], errata: Sequence[Erratum]) -> str:

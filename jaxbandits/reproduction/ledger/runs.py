@@ -1,7 +1,8 @@
 """Finished runs: read them from the manifests of `reproduce` or from the ledger, and write them to the ledger."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,8 @@ class About(NamedTuple):
     horizon: int
     float64: bool
     shows: str = ""
+    horizon_stated: bool = False
+    panels: Callable[[], Mapping[str, str]] = dict  # titles by panel, made when a page needs them
 
 
 class Run(NamedTuple):
@@ -142,14 +145,15 @@ def of_manifest(path: Path, experiments: Mapping[str, Experiment]) -> Run:
         horizon=declared["horizon"],
         float64=bool(declared.get("float64")),
     )
+    data = "stand-in" if made["stand_ins"] else "real" if made["real_data"] else ""
     precision = asked.get("precision") or ("float64" if declared.get("float64") else "float32")
     return Run(
         experiment=name,
-        about=about if experiment is None else about_of(experiment),
+        about=about if experiment is None else about_of(experiment, data),
         preset=made["preset"],
         reading=asked.get("reading") or "",
         precision=precision if isinstance(precision, str) else str(*precision[:1]),
-        data="stand-in" if made["stand_ins"] else "real" if made["real_data"] else "",
+        data=data,
         seed=asked.get("seed", 0),
         first_seed=asked.get("first seed", 0),
         seeds=asked.get("seeds", declared["seeds"]),
@@ -163,10 +167,16 @@ def of_manifest(path: Path, experiments: Mapping[str, Experiment]) -> Run:
     )
 
 
-def about_of(experiment: Experiment) -> About:
-    """Return the parts of a declaration that the pages show."""
+def about_of(experiment: Experiment, data: str = "") -> About:
+    """Return the parts of a declaration that the pages show.
+
+    Args:
+      experiment: the declaration.
+      data: data of the run, as in `Run`.
+    """
+    title = experiment.data_title if data == "real" and experiment.data_title else experiment.title
     return About(
-        title=experiment.title,
+        title=title + ", with stand-ins for real data" * (data == "stand-in" and "stand-in" not in title),
         source=experiment.source,
         presets=experiment.presets,
         notes=experiment.notes,
@@ -174,7 +184,19 @@ def about_of(experiment: Experiment) -> About:
         horizon=experiment.horizon,
         float64=experiment.float64,
         shows=experiment.shows,
+        horizon_stated=experiment.horizon_stated,
+        panels=partial(_panel_titles, experiment, data),
     )
+
+
+def _panel_titles(experiment: Experiment, data: str) -> dict[str, str]:
+    """Return the titles of the panels, which name the data of the run whatever files this machine has."""
+    titles = {name: panel.title for name, panel in experiment.panels(experiment.horizon).items()}
+    for name, source in experiment.stand_ins.items():
+        plain = titles.get(name, "").removeprefix("stand-in for ").replace(" (synthetic)", "")
+        if plain.startswith(source):  # else the title does not name the data
+            titles[name] = plain if data == "real" else f"stand-in for {plain}"
+    return titles
 
 
 def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
@@ -247,7 +269,7 @@ def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], v
     seed, first_seed, seeds, rounds = numbers
     return Run(
         experiment=experiment.name,
-        about=about_of(experiment),
+        about=about_of(experiment, data),
         preset=preset,
         reading=reading,
         precision=precision,

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from jaxbandits.reproduction.engine.claim import Kind
+from jaxbandits.reproduction.engine.claim import Kind, quote_label
 from jaxbandits.reproduction.engine.experiment import Paper
 from jaxbandits.reproduction.engine.verdict import Verdict, holm
 from jaxbandits.reproduction.ledger.runs import Run, p_of, with_borrowed
@@ -13,15 +13,18 @@ from jaxbandits.reproduction.ledger.runs import Run, p_of, with_borrowed
 Standing = Literal["yes", "in part", "no", "open", "cannot be judged", "cannot fail"]
 STANDINGS: tuple[Standing, ...] = ("yes", "in part", "no", "cannot be judged", "open", "cannot fail")
 HOW_COUNTED = (
-    "One sentence of a paper is one entry, with one row for each baseline and panel. Its verdict is *yes* if every "
-    "row holds, *no* if a row fails and none holds, *in part* if some fail and some hold, and *open* otherwise. The "
-    "p-value of a failing row is multiplied by the number of rows of the sentence; that of a sentence that holds is "
-    "the largest of its rows. Holm's procedure at 5 % decides over all sentences of the paper (our own observations "
-    "separately), and sentences that it does not decide are open. *Cannot be judged*: the paper does not say enough "
-    "to test it. *Cannot fail*: no run could violate it at the constants used."
+    "Each sentence of a paper is one entry, with one row for each baseline and panel. Its verdict is *yes* if every "
+    "row holds, *no* if a row fails and none holds, *in part* if some rows fail and some hold, and *open* otherwise. "
+    "The p-value of a sentence that holds is the largest of its rows' p-values; the p-value of a sentence with failing "
+    "rows is the smallest of theirs, multiplied by the number of rows that were tested. Holm's procedure at 5 % is "
+    "applied to these p-values over all sentences of the paper, and separately over our own observations; a sentence "
+    "that it does not decide is open. *Cannot be judged*: the paper does not say enough for a test. *Cannot fail*: "
+    "with the constants used, no run could violate the sentence, for example because its bound exceeds every possible "
+    "value."
 )
 
 
+_INSIDE = "\ue000"  # stands for a space within a label while sentences are joined
 _COUNTED: Mapping[Kind, tuple[str, str]] = {  # words for rows that hold and fail, by kind
     "statement": ("holds", "fails"),
     "time": ("holds", "fails"),
@@ -54,13 +57,15 @@ class Sentence(NamedTuple):
     @property
     def says(self) -> str:
         """The sentence with the names of all its rivals."""
-        claims = [row.verdict.claim for row in self.rows]
-        names = [claim.rival for claim in claims]
-        pairs = zip(claims, names, strict=True)
-        patterns = {"{}".join(claim.says.rsplit(name, 1)) if name else claim.says for claim, name in pairs}
-        if len(patterns) == 1:
-            return patterns.pop().replace("{}", _enumerate(list(dict.fromkeys(names))))
-        return _join(list(dict.fromkeys(claim.says for claim in claims)))
+        rivals: dict[str, dict[str, None]] = {}  # rivals of each wording, in which {} stands for the rival
+        for claim in (row.verdict.claim for row in self.rows):
+            name = quote_label(claim.rival)
+            wording = "{}".join(claim.says.rsplit(name, 1)) if name else claim.says
+            rivals.setdefault(wording, {})[name] = None
+        said = [wording.replace("{}", _enumerate(list(names))) for wording, names in rivals.items()]
+        for name in {quote_label(label) for row in self.rows for label in row.verdict.claim.labels}:
+            said = [text.replace(name, name.replace(" ", _INSIDE)) for text in said]  # a label is not divided
+        return _join(list(dict.fromkeys(said))).replace(_INSIDE, " ")
 
     @property
     def places(self) -> str:
@@ -101,8 +106,10 @@ class Sentence(NamedTuple):
         parts = [f"{yes} in {held} of {n} row{'s' * (n > 1)}"] if n else []
         parts += [f"{no} in {failed}"] if failed else []
         parts += [f"open in {n - held - failed}"] if n - held - failed else []
-        parts += [f"{len(self.rows) - n} cannot be judged"] if len(self.rows) > n else []
-        parts += ["open after correction over the paper"] if self.standing == "open" and self.raw != "open" else []
+        rest = len(self.rows) - n
+        parts += [f"cannot be judged in {rest}" + f" row{'s' * (rest > 1)}" * (not n)] if rest else []
+        corrected = "the sentence is open after the correction for many sentences"
+        parts += [corrected] if self.standing == "open" and self.raw != "open" else []
         return ", ".join(parts)
 
 
@@ -110,6 +117,7 @@ def _join(texts: Sequence[str]) -> str:
     """Return several sentences as one, in which their common words occur once.
 
     "a beats b" and "a beats c" become "a beats b and c"; "a is best" and "b is best" become "a is best; likewise b".
+    Sentences whose different words are not parallel (an unequal number of words) are listed in full.
     """
     if len(texts) < 2:
         return "".join(texts)
@@ -125,10 +133,14 @@ def _join(texts: Sequence[str]) -> str:
         return "; ".join(texts if len(alike) in (1, len(texts)) else map(_join, alike))
     if not all(own):
         return "; ".join(texts)
+    if before and any(" and " in part for part in own):
+        return "; ".join(texts)
     if before and not after:
         return f"{before} {_enumerate(own)}"
     if before and all(part.endswith(",") for part in own):
         return f"{before} {_enumerate([part[:-1] for part in own])}, {after}"
+    if before and len({len(part.split()) for part in own}) > 1:
+        return "; ".join(texts)
     return f"{texts[0]}; likewise {_enumerate([part.rstrip(',') for part in own[1:]])}"
 
 

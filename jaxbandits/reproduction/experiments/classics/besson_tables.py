@@ -279,21 +279,21 @@ def _like_the_code(ident: str, label: str, row: str, says: str) -> Any:
 def _code_claims() -> Any:
     yield from _like_the_code(
         "dts-as-coded", _CODED, "DTS",
-        "discounting only the played arm, as the code does, gives the regret of discounted Thompson sampling in the "
-        "tables, within 10 %",
+        "if only the played arm is discounted, as in the code, discounted Thompson sampling (DTS) has the regret of "
+        "the tables, within 10 %",
     )  # fmt: skip
     yield from _like_the_code(
         "d-kl-ucb-as-coded", _INTEGERS, "D-kl-UCB",
-        "counts cut to whole numbers, as the code has them, give the regret of D-kl-UCB in the tables, within 10 %",
+        "if counts are cut to whole numbers, as in the code, D-kl-UCB has the regret of the tables, within 10 %",
     )  # fmt: skip
     for label, row in _GLR_CODED.items():
         yield from _like_the_code(
             f"{slug(row)}-as-coded", label, row,
-            f"indices at level 3 log t, as the code has them, give the regret of {row} in the tables, within 10 %",
+            f"with indices at level 3 log t, as in the code, {row} has the regret of the tables, within 10 %",
         )  # fmt: skip
     yield from _like_the_code(
         "m-ucb-for-one-change", _ONE_CHANGE, "M-UCB",
-        "exploration for a single change, as in the configuration of the thesis, gives the regret of M-UCB in the "
+        "if M-UCB explores as for a single change, as in the configuration of the thesis, it has the regret of the "
         "tables, within 10 %",
     )  # fmt: skip
 
@@ -301,34 +301,37 @@ def _code_claims() -> Any:
 BESSON_TABLES = Study("classics", BESSON, horizon=5000, seeds=1000, presets=PRESETS, record_points=20).experiment(
     "besson-tables",
     _PLACE,
-    title="arms whose means change",
+    horizon_stated=True,
+    title="Bernoulli arms whose means change",
     shows="Tables 6.2 and 6.3 list the mean regret and its standard deviation of eleven learners on five problems of 3 "
     "to 6 Bernoulli arms whose means change 4 to 81 times in 5,000 to 100,000 rounds. The thesis states the means, the "
-    "constants of the learners and 1,000 runs.",
+    "numbers of rounds, the constants of the learners, and 1,000 runs.",
     algorithms=_learners,
     panels=_panels,
     claims=(
         *(claim for label in _PRINTED for claim in _as_printed(label)),
         *claims("glr-ahead", mean("GLR local") < mean(*_RIVALS), on=("pb1", "pb2", "pb4", "pb4-long"),
-                says="GLR-klUCB is ahead of {rival}", place=_PLACE),
+                says="GLR-klUCB with local restarts is ahead of {rival}", place=_PLACE),
         *claims("local-ahead", mean("GLR local") < mean("GLR global"), on=("pb1", "pb2", "pb4", "pb4-long"),
-                says="local restarts are ahead of global ones", place=_PLACE),
+                says="GLR-klUCB with local restarts is ahead of GLR-klUCB with global ones", place=_PLACE),
         *_code_claims(),
     ),
     notes=(
-        "The captions say 20,000 rounds of problem 3 and 100,000 of problem 5. No learner can have a regret above 889 "
-        "in 20,000 rounds of problem 3, and four of the eleven numbers are larger. Here problem 3 has 100,000 rounds "
-        "and problem 5 has 20,000: KL-UCB, SW-kl-UCB and Thompson sampling then have the printed regret on both. Two "
-        "numbers of problem 5, 723 and 2085, do not fit either: 20,000 rounds allow at most 490.",
-        "The GLR test runs on all arms every 10 rounds, or every 1/500 of the horizon; the thesis tests an arm after "
-        "every 10 plays of it. M-UCB explores as in its theorem, for the true number of changes.",
+        "'Within 10 % or three standard errors' means within the larger of the two.",
+        "The captions say that problem 3 has 20,000 rounds and problem 5 has 100,000. No learner can have a regret "
+        "above 889 in 20,000 rounds of problem 3, but four of its eleven printed numbers are larger. Here problem 3 "
+        "has 100,000 rounds and problem 5 has 20,000; KL-UCB, SW-kl-UCB and Thompson sampling then have the printed "
+        "regret on both. Two numbers of problem 5, 723 and 2085, do not fit either: 20,000 rounds allow at most 490.",
+        "The GLR test runs on all arms every 10 rounds, or every 1/500 of the horizon if this is longer; the thesis "
+        "tests an arm after every 10 plays of this arm. M-UCB explores as in its theorem, for the true number of "
+        "changes.",
         "'GLR local as coded' and 'GLR global as coded' have indices at level 3 log t: in the class klUCB_forGLR of "
         "SMPyBandits, c = 3 is the factor of log t, while the text has log t + 3 log log t. The configuration of the "
         "thesis passes the number of changes to CUSUM-UCB but not to M-UCB, which then explores as for one change. In "
         "its stored version M-UCB restarts whenever an arm has w rewards, because the test returns a pair; the tables "
         "do not show this.",
-        "'D-kl-UCB as coded' has whole numbers as discounted counts: the class DiscountedUCB of SMPyBandits stores "
-        "them in an array of integers, so that every arm counts as played once, and an arm whose discounted rewards "
+        "In 'D-kl-UCB as coded' discounted counts are whole numbers: the class DiscountedUCB of SMPyBandits stores "
+        "them in an array of integers. Every arm therefore counts as played once, and an arm whose discounted rewards "
         "add up to more than 1 is played until they no longer do.",
         "'DTS as coded' discounts the played arm K times per round and never discounts the other arms, as the class "
         "DiscountedBayesianIndexPolicy of SMPyBandits does.",

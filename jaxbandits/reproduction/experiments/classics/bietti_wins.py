@@ -73,21 +73,24 @@ BIETTI_WINS = Study(
     from_file=_from_file,
     stand_ins={name: name for name in SETS},
     claims=(
-        *observations("optimism", mean("RegCB") < mean("eps-greedy"), says="optimism is ahead of {rival}", **_SETS),
+        *observations("optimism", mean("RegCB") < mean("eps-greedy"), says="optimism (RegCB) is ahead of "
+                                                                      "{rival}", **_SETS),
         *observations("greedy", mean("greedy") < mean("eps-greedy"), says="greedy play is ahead of {rival}", **_SETS),
-        *observations("inverse-gaps", mean("SquareCB") < mean("eps-greedy"), says="inverse gaps are ahead of {rival}",
+        *observations("inverse-gaps", mean("SquareCB") < mean("eps-greedy"), says="inverse gap weights (SquareCB) are "
+                                                                             "ahead of {rival}",
                       **_SETS),
         *observations("close-second", mean("greedy") / mean("RegCB") < 1.1,
-                      says="greedy play is a close second to optimism", **_SETS),
+                      says="greedy play is a close second to optimism: its regret is at most 1.1 times as "
+                      "large", **_SETS),
     ),
     notes=(
-        "In classification as a bandit, the reward is 1 if the chosen class is the label of the row. Regret counts "
-        "mistakes.",
-        f"All learners but LinUCB (alpha = 1) have AdaGrad with rate {_RATE:g} as regression oracle, with one linear "
-        "model per class; nothing is tuned. The paper has 525 data sets and tunes its learners.",
-        "`--data DIR` uses those UCI files that exist: letter-recognition.data, pendigits.tra, sat.trn, "
-        "covtype.data or covtype.data.gz (every 20th row), in DIR or in a folder with the name of the set. It uses "
-        "stand-ins for the others.",
+        "The arms are the classes, and the reward is 1 if the chosen class is the label of the row, else 0. Regret is "
+        "the number of mistakes.",
+        f"All learners except LinUCB (alpha = 1) use as regression oracle one linear model per class, trained by "
+        f"AdaGrad with rate {_RATE:g}; nothing is tuned. The paper has 525 data sets and tunes its learners.",
+        "The option `--data DIR` reads those of these UCI files that exist in DIR or in a folder with the name of the "
+        "set: letter-recognition.data, pendigits.tra, sat.trn, and covtype.data or covtype.data.gz (every 20th row). "
+        "Synthetic stand-ins replace the others.",
     ),
     figures=(WinsAndLosses(), Curves()),
 )

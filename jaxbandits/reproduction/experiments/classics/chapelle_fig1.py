@@ -27,10 +27,10 @@ CHAPELLE_FIG1 = Study(
 ).experiment(
     "chapelle-fig1",
     "Figure 1",
-    title="best arm 0.5, the others 0.5 - eps",
-    shows="Figure 1 shows the cumulative regret of Thompson sampling and UCB against T on a logarithmic axis, a panel "
-    "for each K in {10, 100} and eps in {0.02, 0.1}, with the asymptotic lower bound, shifted through the origin. The "
-    "paper states one arm of mean 0.5 and others of mean 0.5 - eps, the prior Beta(1, 1), updates every 100 "
+    title="best arm with mean 0.5, the others with mean 0.5 - eps",
+    shows="Figure 1 shows the cumulative regret of Thompson sampling and UCB against T on a logarithmic axis, in one "
+    "panel for each K in {10, 100} and eps in {0.02, 0.1}, with the asymptotic lower bound shifted through the origin. "
+    "The paper states one arm of mean 0.5 and others of mean 0.5 - eps, the prior Beta(1, 1), updates every 100 "
     "iterations, and averages over 100 repetitions.",
     algorithms=_learners,
     panels=lambda horizon: {name: coins(_TITLES[name], _means(*of)) for name, of in _PANELS.items()},
@@ -47,16 +47,17 @@ CHAPELLE_FIG1 = Study(
                     1.0 / COMPARABLE, COMPARABLE
                 ),
                 on={name: _TITLES[name]},
-                says="Thompson sampling grows as the lower bound of Lai and Robbins does",
+                says="the regret of Thompson sampling grows like the lower bound of Lai and Robbins, C log t, within a "
+                "factor of 1.5",
                 place="Figure 1 at T = 10^6",
             )
         ),
     ),
     notes=(
-        "There are 100 runs as in the paper; T = 10^6 is our choice.",
-        "UCB is that of the paper, with delta = sqrt(1/t).",
-        "At K = 100 and eps = 0.02 C log T exceeds the regret of uniform play, so there are no claims about slopes in "
-        "this panel.",
+        "There are 100 runs, as in the paper; T = 10^6 is our choice.",
+        "UCB is the version of the paper, with delta = sqrt(1/t).",
+        "For K = 100 and eps = 0.02, C log T exceeds the regret of uniform play, so this panel has no claim about the "
+        "growth of regret.",
     ),
     figures=(LogCurves(),),
 )

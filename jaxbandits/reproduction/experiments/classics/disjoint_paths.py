@@ -67,9 +67,9 @@ DISJOINT_PATHS = Study(
 ).experiment(
     "disjoint-paths",
     _PLACE,
-    title="paths of K of L items whose rewards are revealed",
+    title="disjoint paths of K of L items, with the rewards of the chosen items revealed",
     shows="The learner chooses one of L / K disjoint paths of K items; the items of one path pay 1 with probability "
-    "1/2, all others with 1/2 - D. The theory says that the regret of CombUCB1 grows at most as L / D log n.",
+    "1/2, all others with 1/2 - D. According to the theory the regret of CombUCB1 grows no faster than (L / D) log n.",
     algorithms=_learners,
     panels=lambda horizon: {
         name: Panel(problem.title, problem.environment, bound=problem.bound) for name, problem in _PROBLEMS.items()
@@ -79,15 +79,16 @@ DISJOINT_PATHS = Study(
             "within-bound", mean("CombUCB1") < problem.bound, on={name: _TITLES[name]},
             says="the regret of CombUCB1 is below the bound of Theorem 4", place="Theorem 4")),
         *observations("sampling-ahead", mean("CTS") < mean("CombUCB1"), on=_TITLES,
-                      says="Thompson sampling (Wang and Chen) is ahead of CombUCB1", place="Wang & Chen, ICML 2018"),
+                      says="Thompson sampling (CTS, Wang and Chen) is ahead of "
+                      "CombUCB1", place="Wang & Chen, ICML 2018"),
         *(claim for what, problem in _TWICE.items() for claim in observations(
             f"doubles-with-{slug(what)}", panel_ratio("CombUCB1", problem.name, _BASE.name).between(1.5, 2.5),
             panels=(problem.name, _BASE.name),
-            says=f"the regret of CombUCB1 about doubles with {what}", place=_PLACE)),
+            says=f"the regret of CombUCB1 about doubles if {what} doubles", place=_PLACE)),
     ),
     notes=(
         "The figures of the paper were not at hand in print; the instances follow its description of the K-path "
-        "bandit. Items pay independently. CTS is added.",
+        "bandit. The rewards of items are independent. CTS is added.",
     ),
     figures=(LogCurves(bound=False),),
 )  # fmt: skip

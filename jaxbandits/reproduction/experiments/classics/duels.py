@@ -46,7 +46,7 @@ def _growth(label: str, constants: Mapping[str, float]) -> Any:
         growth = log_growth(label, unit=constant, what=f"C = {constant:.2f}")
         yield from observations(
             f"{label.lower()}-constant", growth.between(1.0 - _WITHIN, 1.0 + _WITHIN), on={name: _TITLES[name]},
-            says="the regret of {label} grows as its bound C log T, within 15 %", place="Theorems 3 and 4",
+            says="the regret of {label} grows like its bound C log T, within 15 %", place="Theorems 3 and 4",
         )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ DUELS = Study(
     "Section 4",
     title="dueling bandits with a Condorcet winner",
     shows="The figures of Section 4 show the regret of RMED1, RMED2, RMED2FH, RUCB and others over the number of "
-    "rounds on a logarithmic axis, for preferences of six sets, among them cyclic, arithmetic, arXiv and MSLR, with "
+    "rounds on a logarithmic axis, for six sets of preferences, among them cyclic, arithmetic, arXiv and MSLR, with "
     "the lower bound. The paper states the cyclic and the arithmetic preferences and f(K) = 0.3 K^1.01.",
     algorithms=_learners,
     panels=lambda horizon: {
@@ -67,8 +67,8 @@ DUELS = Study(
         *claims("rmed-ahead", mean("RMED1") < mean("RUCB", "Sparring"), on=_TITLES, says="RMED1 is ahead of {rival}",
                 place="Section 4"),
         *claims("cheaper-opponents", mean("RMED2FH") < 0.5 * mean("RMED1"), on={"cyclic": _TITLES["cyclic"]},
-                says="RMED2FH, which eliminates arms by cheaper duels than those with the winner, is far ahead of "
-                "RMED1 on the cyclic preferences", place="Section 4"),
+                says="on the cyclic preferences RMED2FH, which eliminates arms by duels that are cheaper than those "
+                "with the winner, is far ahead of RMED1", place="Section 4"),
         *_growth("RMED1", {"cyclic": _WITH_WINNER["cyclic"]}),
         *_growth("RMED2FH", {"cyclic": _LEAST["cyclic"]}),
         *observations("double-ts", mean("D-TS") < mean("RUCB", "RMED1", "Sparring"),
@@ -76,11 +76,14 @@ DUELS = Study(
                       says="{label} is ahead of {rival}", place="Wu & Liu, NIPS 2016"),
     ),
     notes=(
-        "Regret is (e_i + e_j) / 2, as in the paper; the code of Wu and Liu has twice this value.",
+        "The regret of a duel of arms i and j is (e_i + e_j) / 2, as in the paper; in the code of Wu and Liu it is "
+        "twice as large.",
         "D-TS, D-TS+ (Wu and Liu) and sparring Tsallis-INF (Saha and Gaillard) are added; BTM, SAVAGE, IF and RMED2 "
-        "are not in the library. Each trial draws an order of the arms, which breaks ties.",
-        "The least C of a consistent policy is " + ", ".join(f"{c:.2f} ({n})" for n, c in _LEAST.items()) + "; on the "
-        f"cyclic preferences, if every arm is ruled out by duels with the winner, it is {_WITH_WINNER['cyclic']:.2f}.",
+        "are not in the library. In each trial ties are broken by a random order of the arms.",
+        "The smallest possible C of a consistent policy is "
+        + ", ".join(f"{c:.2f} ({n})" for n, c in _LEAST.items())
+        + f". It is {_WITH_WINNER['cyclic']:.2f} on the cyclic preferences if every arm is eliminated by duels with "
+        f"the winner.",
     ),
     figures=(LogCurves(bound=False),),
 )

@@ -31,6 +31,7 @@ def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PRESETS, record_points=1).experiment(
     "etc-fig6-1",
     "Figure 6.1",
+    horizon_stated=True,
     title="explore-then-commit on two Gaussian arms",
     shows="Figure 6.1 of the book shows the expected regret of explore-then-commit, and the upper bound (6.6), "
     "against the gap D, on two Gaussian arms with means 0 and -D. The book states n = 1000, gaps from 0 to 1, and "
@@ -42,10 +43,10 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
     claims=(
         *theorems("bound-holds", mean("ETC", of="share_of_bound") < 1.0,
                   on=titles(gap for gap in GAPS if gap not in _TRIVIAL),
-                  says="with m of (6.5) regret is at most (6.6)", place="Theorem 6.1; (6.6)"),
+                  says="with the m of (6.5), mean regret is at most the bound (6.6)", place="Theorem 6.1; (6.6)"),
         *theorems("trivial-bound", mean("ETC", of="share_of_bound") < 1.0, on=titles(_TRIVIAL),
-                  says="at gaps where (6.6) equals n D, regret is at most n D", place="Theorem 6.1; (6.6)",
-                  cannot_fail="(6.6) is n D at this gap, the most that regret can be"),
+                  says="at gaps at which (6.6) equals n D, mean regret is at most n D", place="Theorem 6.1; (6.6)",
+                  cannot_fail="at this gap (6.6) is n D, the most that regret can be"),
         *claims(
             "bound-close",
             mean("ETC", of="share_of_bound").between(1.0 / COMPARABLE, COMPARABLE),
@@ -56,7 +57,7 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
             "half of the bound at D = 0.1",
         ),
         *observations("exact-regret", mean("ETC", of="share_of_exact").between(0.99, 1.01), on=titles(GAPS),
-                      says="the simulation has the expected regret D (m + (n - 2 m) Phi(-D sqrt(m / 2)))",
+                      says="mean regret agrees within 1 % with the expectation D (m + (n - 2 m) Phi(-D sqrt(m / 2)))",
                       place="Figure 6.1"),
     ),
     notes=("There are 10^5 simulations per gap, as in the book.",),

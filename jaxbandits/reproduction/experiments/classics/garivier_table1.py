@@ -48,7 +48,7 @@ def _deviation(panel: str) -> Statistic:
 GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, presets=PRESETS).experiment(
     "garivier-table1",
     "Table 1",
-    title="plays until the best arm is identified, delta = 0.1",
+    title="number of plays until the best arm is identified, delta = 0.1",
     shows="Table 1 lists the mean number of draws of Track-and-Stop, Chernoff racing, KL-LUCB and KL racing until the "
     "best arm is identified, for two sets of Bernoulli means. The paper states delta = 0.1, means (0.5, 0.45, 0.43, "
     "0.4) and (0.3, 0.21, 0.2, 0.19, 0.18), their optimal proportions of draws, and 3,000 runs.",
@@ -61,9 +61,9 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
     derive=_errors,
     record_points=20,
     claims=(
-        *observations("proportions", measure("the largest deviation", _deviation, in_panel=True) < 5e-4,
+        *observations("proportions", measure("largest deviation", _deviation, in_panel=True) < 5e-4,
                       on={name: f"{name}: {', '.join(f'{w:.3f}' for w in ws)}" for name, ws in _PROPORTIONS.items()},
-                      says="the optimal proportions of plays w* have the paper's digits", place="Table 1"),
+                      says="the optimal proportions of plays w* agree with the paper in all digits", place="Table 1"),
         *observations("fewer-plays", _plays("Track-and-Stop") < _plays("KL-LUCB"), on=_MEANS.keys(),
                       says="Track-and-Stop needs fewer plays than KL-LUCB", place="Table 1"),
         *(
@@ -72,25 +72,26 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
             for name, plays in numbers.items()
             for claim in observations(f"{slug(label)}-plays", _plays(label).between(plays / _WITHIN, plays * _WITHIN),
                                       on={name: f"{name}: {plays:,}"},
-                                      says="{label} takes as many plays as in the paper, within 10 %", place="Table 1")
+                                      says="{label} needs as many plays as in the paper, within 10 %", place="Table 1")
         ),
         *(
             claim
             for name, least in _LEAST.items()
             for claim in theorems("least-plays", _plays(*_PLAYS) > least, on=name,
-                                  says="{label} plays at least T* kl(delta, 1 - delta) times on average",
+                                  says="{label} needs at least T* kl(delta, 1 - delta) plays on average",
                                   place="Theorem 1")
         ),
         *observations("errors", share(*_PLAYS, "top-two Thompson", of="error", at_most=0.5) > 1.0 - _DELTA,
                       on=_MEANS.keys(),
-                      says="{label} errs with probability at most delta, also with the threshold of the experiments",
+                      says="with the threshold of the experiments too, {label} errs with probability at most delta",
                       place="Table 1", least=1000),
     ),
     notes=(
-        "There are 3,000 runs and the threshold is log((log t + 1) / delta), as in the paper. Chernoff and KL racing "
-        "are not in the library; top-two Thompson sampling is added.",
-        "The paper's numbers (4,052 and 1,406 plays, 8,437 and 2,716, and w*) are quoted from memory, so claims on "
-        "them count as ours.",
+        "As in the paper, there are 3,000 runs, and the threshold is log((log t + 1) / delta). Chernoff racing and KL "
+        "racing are not in the library; top-two Thompson sampling is added. T is the largest number of plays of a "
+        "trial.",
+        "The paper's numbers (4,052 and 1,406 plays for Track-and-Stop, 8,437 and 2,716 for KL-LUCB, and w*) are "
+        "quoted from memory, so claims about them count as ours.",
     ),
     figures=(Shares(mark=None),),
 )

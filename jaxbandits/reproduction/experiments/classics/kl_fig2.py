@@ -10,10 +10,11 @@ _ON = "arms"
 KL_FIG2 = KL.experiment(
     "kl-fig2",
     "Figure 2",
-    title="ten arms, means 0.1, three times 0.05, 0.02 and 0.01",
+    horizon_stated=True,
+    title="ten Bernoulli arms with means 0.1, and three times 0.05, 0.02 and 0.01",
     shows="Figure 2 shows the regret of KL-UCB and its competitors over time, on ten Bernoulli arms with small means. "
-    "The paper states means 0.1, three times 0.05, 0.02 and 0.01, and n = 20,000; its abstract names the competitors "
-    "UCB, MOSS, UCB-Tuned, UCB-V and DMED.",
+    "The paper states means of 0.1, and three times each of 0.05, 0.02 and 0.01, and n = 20,000; its abstract names "
+    "the competitors UCB, MOSS, UCB-Tuned, UCB-V and DMED.",
     horizon=_HORIZON,
     algorithms=kl_learners,
     panels=lambda horizon: {_ON: coins("means 0.1, 3 x 0.05, 3 x 0.02, 3 x 0.01", _MEANS)},

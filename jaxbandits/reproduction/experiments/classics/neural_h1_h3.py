@@ -59,17 +59,18 @@ NEURAL_H1_H3 = Study("classics", "Zhou, Li & Gu, ICML 2020", horizon=3000, seeds
         *observations("learned", mean("NeuralUCB", "NeuralTS") / mean("uniform") < 0.5, **_ON,
                       says="{label} has less than half the regret of uniform play"),
         *observations("ahead-of-linear", mean("NeuralUCB", "NeuralTS", "LMC-TS") < mean("linear UCB"), **_ON,
-                      says="{label} is ahead of a linear model"),
+                      says="{label} is ahead of UCB with a linear model"),
         *observations("exploration", mean("NeuralUCB", "NeuralTS") < mean("neural eps-greedy"), **_ON,
                       says="{label} is ahead of epsilon-greedy with a network"),
     ),
     notes=(
-        "There are 3,000 rounds; the paper has 10,000. The noise has standard deviation 1.",
-        "h3 is expected to fail: |x'a| is about 0.22, where cos(3 x'a) is a parabola of small curvature. Its values "
-        "differ by less than the noise, so that 3,000 rounds are too few to learn it.",
-        "NeuralUCB and NeuralTS have the papers' symmetric initialisation, sqrt(m) and decay to the first weights, "
-        "with a diagonal matrix, 50 hidden units, and 20 steps of Adam every 20 rounds from the weights of the last "
-        "training. LMC-TS has 20 Langevin steps every 20 rounds. Constants were chosen on other seeds, in a few runs.",
+        "There are 3,000 rounds, where the paper has 10,000. The noise has standard deviation 1.",
+        "On h3 we expect learners to fail: |x'a| is about 0.22, where cos(3 x'a) is a parabola of small curvature. Its "
+        "values differ by less than the noise, so 3,000 rounds are too few to learn it.",
+        "As in their papers, NeuralUCB and NeuralTS have a symmetric initialisation, outputs scaled by sqrt(m), and "
+        "weight decay towards the initial weights. They have a diagonal matrix, 50 hidden units, and 20 steps of Adam "
+        "every 20 rounds, starting from the weights of the last training. LMC-TS makes 20 Langevin steps every 20 "
+        "rounds. Constants were chosen in a few runs on other seeds.",
         "The paper's figure was not at hand in print, so all claims count as ours.",
     ),
     figures=(Curves(),),

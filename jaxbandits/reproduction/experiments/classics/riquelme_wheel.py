@@ -65,6 +65,7 @@ RIQUELME_WHEEL = Study(
 ).experiment(
     "riquelme-wheel",
     "Section 5.4",
+    horizon_stated=True,
     title="wheel bandit, regret in percent of that of uniform play",
     shows="The table of Section 5.4 lists the cumulative regret of Thompson sampling with many posteriors on the wheel "
     "bandit, normalised by the regret of uniform play, for five values of delta. The paper states rewards of mean 1, "
@@ -80,7 +81,7 @@ RIQUELME_WHEEL = Study(
         *observations("ahead-of-uniform", mean(*_EXPLORING, of=_SHARE) < 100.0, **_EASY,
                       says="{label} has a smaller regret than uniform play"),
         *observations("exploration", mean("linear eps-greedy", of=_SHARE) < mean("linear greedy", of=_SHARE), **_ON,
-                      says="with a linear model, exploration with probability 0.05 is ahead of no exploration"),
+                      says="with a linear model, epsilon-greedy (with probability 0.05) is ahead of greedy play"),
         *observations("features", mean("neural-linear", of=_SHARE) < mean("linear eps-greedy", of=_SHARE), **_ON,
                       says="neural-linear Thompson sampling is ahead of epsilon-greedy with a linear model"),
         *observations("draws", mean("neural-linear", of=_SHARE) < mean("neural eps-greedy", of=_SHARE), **_ON,
@@ -88,20 +89,19 @@ RIQUELME_WHEEL = Study(
         *observations("nonlinear", mean("neural-linear", of=_SHARE) < mean("LinTS", of=_SHARE), **_ON,
                       says="neural-linear Thompson sampling is ahead of {rival}"),
         *observations("kernel", mean("kernel UCB", of=_SHARE) < mean("LinTS", "neural-linear", of=_SHARE), **_ON,
-                      says="UCB with random features of a kernel is ahead of {rival}"),
+                      says="kernel UCB, which is UCB with random features of a kernel, is ahead of {rival}"),
     ),
     notes=(
         "There are 2,000 rounds, as in the authors' example. A learner that always plays the safe arm has 124 % of the "
         "regret of "
         "uniform play at delta = 0.5, 120 % at 0.95 and 104 % at 0.99.",
-        "Linear models have an intercept, and the priors of the authors' code (lambda = 0.25, a = b = 6); unlike in "
-        "that code, learners do not begin by playing every arm in turn. Networks have 50 hidden units and rate 0.01; "
-        "those with a buffer are trained by "
-        "RMSProp every 20 rounds for 20 batches of 128, whereas the authors train for 100 batches of 512 every 50 "
-        "rounds.",
-        "Greedy play with a linear model is ahead of epsilon-greedy with the same one: greedy play fits the model of "
-        "an arm only to contexts in which the arm is best. Random plays fit it to all contexts, over which the mean "
-        "reward is not linear.",
+        "Linear models have an intercept, and the priors of the authors' code (lambda = 0.25, a = b = 6). Unlike in "
+        "that code, learners do not begin by playing every arm in turn. Networks have 50 hidden units and learning "
+        "rate 0.01. Networks with a buffer are trained by RMSProp on 20 batches of 128 every 20 rounds; the authors "
+        "train on 100 batches of 512 every 50 rounds.",
+        "With a linear model greedy play is ahead of epsilon-greedy, because it fits the model of an arm only to "
+        "contexts in which the arm seems best. Random plays fit the model to all contexts, over which the mean reward "
+        "is not linear.",
         "The paper's table was not at hand in print, so all claims count as ours.",
     ),
     figures=(Against("delta"),),

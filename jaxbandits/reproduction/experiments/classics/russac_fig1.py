@@ -25,11 +25,11 @@ RUSSAC_FIG1 = RUSSAC.experiment(
     "russac-fig1",
     "Figure 1",
     title="linear bandit whose parameter jumps",
-    shows="Figure 1 has a parameter that jumps three times. It shows the estimates of the parameter in the plane and, "
-        "in a second panel, the regret over the rounds with quantile bands, for D-LinUCB, SW-LinUCB, dLinUCB, LinUCB "
-        "and (regret only) "
-    "LinUCB restarted at the jumps. The authors' notebook has d = 2, 50 arms, standard normal noise, 6,000 rounds, 100 "
-    "runs, and jumps from (1, 0) to (-1, 0), (0, 1) and (0, -1) around rounds 1,000, 2,000 and 3,000.",
+    shows="Figure 1 is about a parameter that jumps three times. It shows the estimates of the parameter in the plane "
+    "and, in a second panel, the regret over the rounds with quantile bands, for D-LinUCB, SW-LinUCB, dLinUCB and "
+    "LinUCB; the second panel also shows LinUCB restarted at the jumps. The authors' notebook has d = 2, 50 arms, "
+    "standard normal noise, 6,000 rounds, 100 runs, and jumps from (1, 0) to (-1, 0), (0, 1) and (0, -1) around rounds "
+    "1,000, 2,000 and 3,000.",
     algorithms=forgetting(float(_VARIATION)),
     panels=_panels,
     claims=forgetting_claims("Figure 1", _ON),

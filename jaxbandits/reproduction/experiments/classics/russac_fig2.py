@@ -23,11 +23,10 @@ RUSSAC_FIG2 = RUSSAC.experiment(
     "russac-fig2",
     "Figure 2",
     title="linear bandit whose parameter turns slowly",
-    shows="Figure 2 has a parameter that turns slowly. It shows the estimates of the parameter in the plane and, in a "
-        "second panel, the regret over the rounds with quantile bands, for D-LinUCB, SW-LinUCB, dLinUCB and LinUCB. "
-        "The authors' "
-    "notebook has the settings of Figure 1, but a parameter that moves by a right angle on the unit circle in 3,000 "
-    "rounds and then stays for 3,000 rounds.",
+    shows="Figure 2 is about a parameter that turns slowly. It shows the estimates of the parameter in the plane and, "
+        "in a second panel, the regret over the rounds with quantile bands, for D-LinUCB, SW-LinUCB, dLinUCB and "
+        "LinUCB. The authors' notebook has the settings of Figure 1, but a parameter that moves by a right angle on "
+        "the unit circle in 3,000 rounds and then stays where it is for 3,000 rounds.",
     algorithms=forgetting(_VARIATION),
     panels=_panels,
     claims=forgetting_claims("Figure 2", _ON),

@@ -44,7 +44,8 @@ RUSSO_TABLE1 = Study(
 ).experiment(
     "russo-table1",
     "Table 1",
-    title="ten Bernoulli arms, means uniform on [0, 1], T = 1000",
+    horizon_stated=True,
+    title="ten Bernoulli arms with means uniform on [0, 1], T = 1000",
     shows="Table 1 lists mean and quantiles of the realised regret of IDS, V-IDS, Thompson sampling, Bayes-UCB, UCB1, "
         "UCB-Tuned, MOSS, KL-UCB, the knowledge gradient, and a tuned knowledge gradient. The paper states ten arms, "
         "independent "
@@ -72,24 +73,24 @@ RUSSO_TABLE1 = Study(
         *observations("order-of-tuned", mean("UCB-Tuned") < mean("MOSS"), on=_ON, says="UCB-Tuned is ahead of {rival}",
                       place="Table 1"),
         *observations("ogi", mean("OGI") < mean("Thompson"), on=_ON,
-                      says="optimistic Gittins indices, which the paper does not have, are ahead of {rival}",
+                      says="optimistic Gittins indices, which are not in the paper, are ahead of {rival}",
                       place="Table 1"),
         *(
             claim
             for label, regret in _MEANS.items()
             for claim in observations(f"{slug(label)}-regret", mean(label).between(regret / _WITHIN, regret * _WITHIN),
                                       on={_ON: f"{regret:g}"}, says="{label} has the mean regret of the table, within "
-                                                                    "10 %",
+                                                               "10 %",
                                       place="Table 1")
         ),
     ),
     notes=(
         "V-IDS and IDS represent posteriors by probabilities on 128 grid points. MOSS has the constant for rewards in "
-        "[0, 1], UCB1 the constant 2, KL-UCB c = 0, and Bayes-UCB the level 1 / t. Optimistic Gittins indices (one "
-        "step of "
-        "lookahead) are added; the tuned knowledge gradient KG* is not in the library.",
+        "[0, 1], UCB1 has the constant 2, KL-UCB has c = 0, and Bayes-UCB has the level 1 / t. Optimistic Gittins "
+        "indices (OGI, with one step of lookahead) are added; KG is the knowledge gradient. The tuned knowledge "
+        "gradient KG* is not in the library.",
         "The paper's numbers were not at hand in print: 18.1 (V-IDS), 28.1 (Thompson sampling), 36.3 (UCB-Tuned) and "
-        "130.7 (UCB1) are quoted from memory, so claims on them count as ours.",
+        "130.7 (UCB1) are quoted from memory, so claims about them count as ours.",
     ),
     figures=(Shares(mark=None), Curves(not_drawn=("UCB1",))),
 )

@@ -34,9 +34,10 @@ def _few_fail(name: str) -> tuple[float, float]:
 SELFISH_FAILS = Study("classics", BESSON, horizon=_HORIZON, seeds=_RUNS, presets=PRESETS, record_points=20).experiment(
     "selfish-fails",
     _PLACE,
+    horizon_stated=True,
     title="selfish players on three arms",
     shows="A figure of Chapter 5 is the histogram of the regret of four teams of two players on three Bernoulli arms "
-    "with means 0.1, 0.5 and 0.9. The thesis states T = 5,000 and 1,000 runs, of which 17 of the selfish team have a "
+    "with means 0.1, 0.5 and 0.9. The thesis states T = 5,000 and 1,000 runs; in 17 of these the selfish team has a "
     "regret of T or more.",
     algorithms=_learners,
     panels=lambda horizon: {
@@ -45,14 +46,15 @@ SELFISH_FAILS = Study("classics", BESSON, horizon=_HORIZON, seeds=_RUNS, presets
     claims=(
         *claims("some-trials-fail", share("Selfish", of="regret", at_most=_HORIZON).between(*_few_fail("players2")),
                 on={"players2": "2 players: 983 of 1,000"},
-                says="{label} has a regret below T in 983 of 1,000 trials, to three standard errors", place=_PLACE),
+                says="the regret of {label} is below T in 983 of 1,000 trials, within three standard "
+                "errors", place=_PLACE),
         *claims("others-are-safe", share("RhoRand", "RandTopM", "MCTopM", of="regret", at_most=_SMALL) > 0.99,
                 on={"players2": "2 players"}, says="the regret of {label} is always smaller than 100", place=_PLACE),
         *observations("some-trials-of-three-fail",
                       share("Selfish", of="regret", at_most=_HORIZON).between(*_few_fail("players3")),
                       on={"players3": "3 players: 989 of 1,000"},
-                      says="with three players, {label} has a regret below T in 989 of 1,000 trials, to three standard "
-                      "errors", place=_PLACE),
+                      says="with three players, the regret of {label} is below T in 989 of 1,000 trials, within three "
+                      "standard errors", place=_PLACE),
     ),
     notes=("'Always' is read as more than 99 % of the trials.",),
 )  # fmt: skip

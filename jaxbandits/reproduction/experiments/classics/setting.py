@@ -22,7 +22,7 @@ from jaxbandits.theory.classics import lai_robbins
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PRESETS = {"experiments": "constants of the experiments in the papers"}
+PRESETS = {"experiments": "the constants of the papers' experiments"}
 CHAPELLE = "Chapelle & Li, NIPS 2011"
 BOOK = "Lattimore & Szepesvari, Bandit Algorithms, 2020"
 ZIMMERT = "Zimmert & Seldin, JMLR 22(28), 2021"
@@ -162,7 +162,7 @@ class WinsAndLosses:
         right.set_xticks(range(len(labels) + 1), [*labels, "in all"], rotation=30, ha="right")
         right.set_yticks(range(len(labels)), labels)
         right.grid(visible=False)
-        right.set_title(f"wins less losses over {len(report.results)} data sets")
+        right.set_title(f"wins minus losses over {len(report.results)} data sets")
         return figure
 
 
@@ -177,10 +177,11 @@ KL = Study(
     slow={"Bayes-UCB": _FEW},
     record_points=("log", 40),
     notes=(
-        f"By default there are 50,000 runs, as in the paper. Bayes-UCB, which is not in the paper, has {_FEW:,} runs, "
-        "on which comparisons with it are paired.",
-        "UCB-Tuned and DMED, which the paper compares, are not in the library; Bayes-UCB and Thompson sampling are "
-        "added. UCB1 is run with its constant 2 and with 1/2, which Pinsker's inequality puts above KL-UCB's bound.",
+        f"By default there are 50,000 runs, as in the paper. Bayes-UCB, which is not in the paper, has {_FEW:,} runs; "
+        "comparisons with it use only these runs.",
+        "UCB-Tuned and DMED, which the paper includes, are not in the library; Bayes-UCB and Thompson sampling are "
+        "added. UCB1 is run with its constant 2, and with 1/2; by Pinsker's inequality, the latter index is still "
+        "above that of KL-UCB.",
         "MOSS has the bonus for rewards in [0, 1], sqrt(log(n / (K T_i)) / T_i).",
     ),
 )
@@ -211,10 +212,11 @@ def kl_claims(figure: str, panel: str, means: list[float], horizon: int) -> tupl
         *observations("better-than-pinsker", mean("KL-UCB") < mean("UCB1 with 1/2"),
                       says="KL-UCB is also better than UCB1 with the constant 1/2 of Pinsker's inequality", **on),
         *observations("lower-bound", log_growth("KL-UCB", unit=least, what=f"C = {least:.3f}").between(0.85, 1.15),
-                      on=panel, says="KL-UCB grows as the lower bound of Lai and Robbins does",
+                      on=panel, says="the regret of KL-UCB grows like the lower bound of Lai and Robbins, C log t, "
+                                "within 15 %",
                       place=f"Theorem 1 at n = {horizon:,}"),
         *observations("bayesians-not-worse", mean("Thompson", "Bayes-UCB") / mean("KL-UCB") < 1.1,
-                      says="{label} is not worse than KL-UCB", **on),
+                      says="the regret of {label} is at most 1.1 times that of KL-UCB", **on),
     )
 
 
@@ -248,14 +250,15 @@ RUSSAC = Study(
     "classics",
     "Russac, Vernade & Cappe, NeurIPS 2019",
     horizon=6000,
+    horizon_stated=True,
     seeds=512,
     presets=PRESETS,
     notes=(
         "The settings are those of the authors' notebooks: d = 2, 50 new arms per round, sigma = 1, lambda = 0.1, "
-        "delta = 0.01 and S = 1; gamma and the window length follow from the variation of theta. LinUCB is D-LinUCB "
-        "with gamma = 1.",
+        "delta = 0.01 and S = 1; gamma and the window length follow from the variation of theta. LinUCB is run as "
+        "D-LinUCB with gamma = 1.",
         "dLinUCB, which detects changes, and LinUCB restarted at the true changes are not in the library.",
-        "'as coded' has the recursion of the authors' code for W (see errata).",
+        "'D-LinUCB as coded' has the recursion for W of the authors' code (see the table of errata below).",
     ),
 )
 
@@ -284,9 +287,10 @@ def forgetting_claims(figure: str, panel: str) -> tuple[Claim, ...]:
         *observations("forgetting-helps", mean("D-LinUCB", "SW-LinUCB") < mean("LinUCB"),
                       says="{label} is ahead of LinUCB, which never forgets", **on),
         *observations("discounts", mean("D-LinUCB") / mean("SW-LinUCB") < 1.05,
-                      says="forgetting by discounts is not worse than by a window", **on),
+                      says="the regret of D-LinUCB is at most 1.05 times that of SW-LinUCB", **on),
         *observations("code-explores-more", mean("D-LinUCB as coded") > mean("D-LinUCB"), on=panel,
-                      says="the recursion of the authors' code explores more than the paper's, and costs regret",
+                      says="the recursion of the authors' code explores more than that of the paper and has more "
+                      "regret",
                       place="Algorithm 1"),
     )
 

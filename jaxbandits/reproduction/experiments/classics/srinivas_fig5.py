@@ -31,7 +31,8 @@ SRINIVAS_FIG5 = Study(
 ).experiment(
     "srinivas-fig5",
     "Figure 5 (a)",
-    title="sample paths of a Gaussian process, squared exponential kernel, l = 0.2",
+    horizon_stated=True,
+    title="sample paths of a Gaussian process with a squared exponential kernel of length scale 0.2",
     shows="Figure 5 (a) shows the mean average regret of GP-UCB, expected improvement, most probable improvement, mean "
     "only and variance only over 1,000 rounds on synthetic data. The paper states 1,000 points of [0, 1], a squared "
     "exponential kernel with length scale 0.2, noise variance 0.025, delta = 0.1, and 30 trials.",
@@ -43,13 +44,16 @@ SRINIVAS_FIG5 = Study(
         *claims("beats-naive", mean("GP-UCB") < 0.5 * mean("mean only", "variance only"), on=_ON,
                 says="GP-UCB is far ahead of {rival}", place="Figure 5 (a)"),
         *claims("about-ei", mean("GP-UCB") / mean("EI") < 1.25, on=_ON,
-                says="GP-UCB performs on par with expected improvement", place="Section 6"),
+                says="GP-UCB performs on par with expected improvement: its regret is at most 1.25 times as "
+                "large", place="Section 6"),
         *claims("no-regret", growth("GP-UCB", "GP-UCB, theory") < 0.9, on=_ON,
                 says="the average regret of {label} tends to 0", place="Theorem 1"),
         *observations("scaled-down", mean("GP-UCB") < mean("GP-UCB, theory"), on=_ON,
-                      says="beta_t divided by 5 is ahead of beta_t as in the theorem", place="Section 6"),
+                      says="GP-UCB with beta_t divided by 5 is ahead of GP-UCB with the beta_t of the "
+                      "theorem", place="Section 6"),
         *observations("bayesians", mean("Thompson", "KG") / mean("GP-UCB") < 1.5, on=_ON,
-                      says="{label}, which the paper does not have, is not far behind GP-UCB", place="Figure 5 (a)"),
+                      says="{label}, which is not in the paper, has at most 1.5 times the regret of "
+                      "GP-UCB", place="Figure 5 (a)"),
     ),
     notes=(
         "The domain has 100 points of [0, 1] instead of 1,000; neighbouring points have a correlation of 0.999. Most "
@@ -57,6 +61,6 @@ SRINIVAS_FIG5 = Study(
         "is not in the library.",
         "The figure was not at hand in print; its settings are quoted from memory.",
     ),
-    guessed="settings as remembered, 100 points for 1,000",
+    guessed="the settings are quoted from memory, with 100 points instead of 1,000",
     figures=(Curves(not_drawn=("mean only", "variance only")),),
 )

@@ -126,7 +126,7 @@ def _as_coded(label: str, row: str) -> Any:
     for name, title, low, high in _regions(_PRINTED[row], _CITED_RUNS):
         yield from observations(
             f"{slug(row)}-as-coded", mean(label).between(low, high), on={name: title},
-            says=f"a clock that advances once per player gives the regret of {row} in the table, within 10 % or three "
+            says=f"with a clock that advances once per player, {row} has the regret of the table within 10 % or three "
             "standard errors", place=_PLACE,
         )  # fmt: skip
 
@@ -144,10 +144,11 @@ def _in_comments(label: str) -> Any:
 TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=1000, presets=PRESETS, record_points=20).experiment(
     "teams-k9",
     _PLACE,
-    title="players who share nine arms",
+    horizon_stated=True,
+    title="teams of players who share nine arms",
     shows="The table of Chapter 5 lists the mean regret and its standard deviation of teams of 3, 6 and 9 players with "
     "UCB and kl-UCB indices on nine Bernoulli arms with means 0.1, 0.2, ..., 0.9. The thesis states T = 10,000 and "
-    "1,000 runs. A second table lists players without sensing, by 100 runs.",
+    "1,000 runs. A second table lists players without sensing, with means over 100 runs.",
     algorithms=_learners,
     panels=_panels,
     tabulated=("collisions",),
@@ -158,19 +159,20 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=1000, presets=PRESETS
         *(claim for label in _IN_COMMENTS for claim in _in_comments(label)),
         *claims("chairs-help", mean("MCTopM kl-UCB") < mean("RandTopM kl-UCB", "RhoRand kl-UCB", "Selfish kl-UCB"),
                 on={name: _TITLES[name] for name in ("players6", "players9")},
-                says="MCTopM is ahead of {rival}", place=_PLACE),
+                says="MCTopM kl-UCB is ahead of {rival}", place=_PLACE),
         *observations("claims-need-eyes", mean("MCTopM kl-UCB") > 2.0 * mean("RandTopM kl-UCB"), on=_HIDDEN,
-                      says="if players notice collisions only by lost rewards, two of them may claim one arm, and "
-                      "MCTopM is far behind RandTopM", place=_PLACE),
+                      says="if players notice collisions only by lost rewards, two players may stay on one arm, and "
+                      "MCTopM kl-UCB is far behind RandTopM kl-UCB", place=_PLACE),
     ),
     notes=(
-        "Players see every collision, as in the code of the thesis; according to its text they notice a collision by a "
-        "lost reward, as in the last panel.",
+        "'Within 10 % or three standard errors' means within the larger of the two. Players see every collision, as in "
+        "the code of the thesis. According to its text they notice a collision only by a lost reward, as in the last "
+        "panel.",
         "In the code of the thesis (CentralizedMultiplePlay of SMPyBandits) the rewards of all players advance the "
-        "clock of one policy, whose indices therefore have log(P t) in place of log t.",
-        "SIC-MMAB has the kl-UCB bounds, T0 = ceil(K e log T) = 226 and the first phase of the code of the thesis, "
-        "whose text says T0 = ceil(K log T). 'SIC-MMAB, Hoeffding' is that of the paper. The versions of MCTopM, "
-        "RandTopM and RhoRand that estimate the number of players, and improved Musical Chairs, are not in the "
-        "library.",
+        "clock of one policy, whose indices therefore have log(P t) in place of log t for P players.",
+        "SIC-MMAB has kl-UCB bounds, and T0 = ceil(K e log T) = 226 and the first phase as in the code of the thesis, "
+        "whose text says T0 = ceil(K log T). 'SIC-MMAB, Hoeffding' is the version of the paper on SIC-MMAB. The "
+        "versions of MCTopM, RandTopM and RhoRand that estimate the number of players, and improved Musical Chairs, "
+        "are not in the library.",
     ),
 )

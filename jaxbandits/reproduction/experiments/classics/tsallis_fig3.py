@@ -30,7 +30,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=512, presets=PRESETS).experiment(
     "tsallis-fig3",
     "Figure 3",
-    title="adversarial and stochastic arms with gap 1/8",
+    title="adversarial and stochastic arms with a gap of 1/8",
     shows="Figure 3 shows the regret over the rounds under a stochastically constrained adversary, which keeps the "
     "gaps between the arms while their means change, for Tsallis-INF and, among others, UCB1 and Thompson sampling, "
     "which the abstract names.",
@@ -39,29 +39,28 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=512, presets=
     record_points=("log", 80),
     claims=(
         *claims("almost-linear", growth("UCB1", "Thompson") > _ALMOST_LINEAR, on="adversary",
-                says="{label} exhibits almost linear regret", place="Figure 3; abstract"),
+                says="{label} exhibits almost linear regret against the adversary", place="Figure 3; abstract"),
         *claims("logarithmic", growth("Tsallis-INF") < _LOGARITHMIC, on="adversary",
-                says="Tsallis-INF suffers only logarithmic regret", place="Figure 3; abstract"),
+                says="Tsallis-INF suffers only logarithmic regret against the adversary", place="Figure 3; abstract"),
         *observations(
             "stochastic",
             mean("Tsallis-INF") < 1.0 / MUCH * mean("UCB1", "Exp3"),
             on="stochastic",
             says="Tsallis-INF significantly outperforms {rival} in stochastic environments",
-            place="the abstract",
-            remark="'significantly' is read as by a factor of 2, at K = 8, a gap of 1/8 "
-            "and 10^6 rounds, which are our choice",
+            place="abstract",
+            remark="'significantly' is read as by a factor of 2; K = 8, the gap of 1/8 and 10^6 rounds are our choice",
         ),
         *observations("thompson-ahead", mean("Thompson") < mean("Tsallis-INF"), on="stochastic",
                       says="Thompson sampling is ahead of Tsallis-INF in the stochastic environment",
                       place="Figure 3"),
     ),
     notes=(
-        "Tsallis-INF uses importance-weighted loss estimates; the paper's experiments may use estimates of reduced "
-        "variance.",
-        "The adversary has means 1 and 1 - D in phases with even numbers, and D and 0 in the others; phase n has 1.6^n "
-        "rounds.",
+        "Tsallis-INF uses importance-weighted loss estimates; the paper's experiments may use loss estimates with "
+        "reduced variance.",
+        "With D the gap, the means of the adversary are 1 and 1 - D in phases with even numbers, and D and 0 in phases "
+        "with odd numbers. Phase n has 1.6^n rounds.",
         "'Almost linear' and 'logarithmic' are read as log-log slopes above 0.85 and below 0.3 over the last decade.",
     ),
-    guessed="K, gap and rounds guessed",
+    guessed="K, the gap and the number of rounds are guessed",
     figures=(Curves(), LogCurves(bound=False, logarithmic=True)),
 )

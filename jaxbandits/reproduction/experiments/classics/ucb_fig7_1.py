@@ -39,6 +39,7 @@ def _share(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.
 UCB_FIG7_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=10_000, presets=PRESETS, record_points=1).experiment(
     "ucb-fig7-1",
     "Figure 7.1",
+    horizon_stated=True,
     title="UCB and explore-then-commit on two Gaussian arms",
     shows="Figure 7.1 of the book shows the expected regret of UCB, of explore-then-commit with fixed m and of "
     "explore-then-commit with the best m, against the gap D, on two Gaussian arms with means 0 and -D. The book "
@@ -49,19 +50,21 @@ UCB_FIG7_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=10_000, presets=PRE
     claims=(
         *theorems("bound-holds", mean("UCB", of="share_of_bound") < 1.0,
                   on=titles(gap for gap in GAPS if gap not in _TRIVIAL),
-                  says="with delta = 1/n^2 the regret of UCB is at most 3 D + 16 log n / D", place="Theorem 7.1"),
+                  says="with delta = 1/n^2 the mean regret of UCB is at most 3 D + 16 log n / D", place="Theorem 7.1"),
         *theorems("trivial-bound", mean("UCB", of="share_of_bound") < 1.0, on=titles(_TRIVIAL),
-                  says="with delta = 1/n^2 the regret of UCB is at most 3 D + 16 log n / D, which is above n D",
+                  says="at gaps at which 3 D + 16 log n / D exceeds n D, it bounds the mean regret of UCB with delta = "
+                  "1/n^2",
                   place="Theorem 7.1", cannot_fail="the bound is above n D at this gap, the most that regret can be"),
         *observations("large-gap", mean("UCB") < mean(*(f"ETC, m = {m}" for m in _FIXED[1:])), on=titles([1.0]),
                       says="for a large gap, UCB, which is not given the gap, is ahead of {rival}",
                       place="Figure 7.1"),
         *observations("best-m-ahead", mean("ETC, best m") < mean("UCB"), on=titles(GAPS),
-                      says="explore-then-commit that knows the gap and n is ahead of UCB", place="Figure 7.1"),
+                      says="explore-then-commit (ETC) that knows the gap and n is ahead of UCB", place="Figure 7.1"),
         *observations("modest-price", mean("UCB") / mean("ETC, best m") < MODEST, on=titles(GAPS),
-                      says="not knowing the gap increases the regret of UCB only "
-                      "modestly compared with the best m", place="Figure 7.1"),
+                      says="UCB, which is not given the gap, has less than twice the regret of "
+                      "explore-then-commit with the best m", place="Figure 7.1"),
     ),
-    notes=("The fixed m and 10,000 simulations per gap are ours. 'Best m' minimises the exact expected regret.",),
+    notes=("The values of the fixed m and the 10,000 simulations per gap are our choice. The best m is the one with "
+        "the smallest exact expected regret.",),
     figures=(AgainstGap(),),
 )

@@ -104,28 +104,30 @@ _CLAIMS = (
               says="gamma beta regret + Phi(beta Q) is at most the regret on the surrogates at every record point",
               place="(7)"),
     *observations("gap-certifies", share(*_FREE, of="gap_excess", at_most=1e-10) > _ALWAYS, **_EVERYWHERE,
-                  says="the Frank-Wolfe gap bounds F(x_t) - min F in every round (relative 1e-10)", place="convexity"),
+                  says="the Frank-Wolfe gap bounds F(x_t) - min F in every round (to a relative accuracy of "
+                  "1e-10)", place="convexity"),
     *theorems("plays-in-k", share(*_INSIDE, of="norm", at_most=1.0 + 1e-12) > _ALWAYS, **_EVERYWHERE,
               says="plays stay within the radius of K", place="Algorithms 1 and 2"),
     *observations("printed-in-k", share(_PRINTED, of="norm", at_most=1.0 + 1e-12) > _ALWAYS, **_EVERYWHERE,
                   says="with the printed steps plays stay within the radius of K", place="(12)"),
     *theorems("regret-bound", share("OFW-TVC", "SCOFW-TVC", of="regret_share") > _ALWAYS, **_EVERYWHERE,
-              says="regret against the best feasible point is below the bound with all its constants",
+              says="regret against the best feasible point is below the bound, with all its constants",
               place="Theorems 1 and 2", cannot_fail=OUT_OF_REACH.format(most="G D T", what="regret")),
     *theorems("violation-bound", share("OFW-TVC", "SCOFW-TVC", of="violation_share") > _ALWAYS, **_EVERYWHERE,
-              says="violation is below the bound with all its constants",
+              says="violation is below the bound, with all its constants",
               place="Theorems 1 and 2", cannot_fail=OUT_OF_REACH.format(most="G D T", what="violation")),
     *observations("krylov-oracle", share(*_FREE, of="oracle_shortfall", at_most=0.05) > _ALWAYS, on="krylov",
-                  says="the Krylov oracle of six vectors reaches 95 % of the best value in every round"),
+                  says="a Krylov oracle with six vectors reaches 95 % of the best value in every round"),
 )
 
 CERTIFICATES = STUDY.experiment(
     "certificates",
     "Lemma 4, (7), Theorems 1 and 2",
-    title="certificates inside the runs: Lemma 4, inequality (7), duality gaps, oracle, theorems",
+    title="certificates checked during the runs: Lemma 4, inequality (7), duality gaps, oracle, theorems",
     horizon=2000,
     seeds=128,
-    presets={"theory": "constants of the theorems, with g normalised; also 'as printed', and 'balanced' (ours)"},
+    presets={"theory": "constants of the theorems, with g scaled to the Lipschitz constant of f; two further learners "
+             "are labelled 'as printed' and 'balanced' (ours)"},
     algorithms=_learners,
     panels=_panels,
     metric="lemma_4",
@@ -152,15 +154,15 @@ CERTIFICATES = STUDY.experiment(
     derive=_derive,
     claims=_CLAIMS,
     notes=(
-        "Losses are quadratic, with one linear constraint that varies (environment coco/quadratic_constraints). The "
-        "best feasible point is known exactly.",
-        "The bound of Lemma 4 is 2 D^2 times sigma_{s,t} = 2 / sqrt(t - s + 1), unclipped. 'balanced' has ten times "
-        "the lemma's eta; 'as printed' has steps above 1 and G~_1 = 1. There is no corresponding lemma for SCOFW-TVC, "
-        "for which the metric is 0.",
-        "Inequality (7) is checked against a feasible point with the linearised surrogates; by convexity, their regret "
-        "is at least that of the surrogates.",
-        "With an inexact oracle the gap is not a certificate. oracle_shortfall is the relative distance of <c, v> from "
-        "the minimum.",
+        "Losses are quadratic, and there is one linear constraint, which varies from round to round (environment "
+        "coco/quadratic_constraints). The best feasible point is known exactly.",
+        "The bound of Lemma 4 is 2 D^2 sigma_{s,t}, where sigma_{s,t} = 2 / sqrt(t - s + 1) is not clipped. The "
+        "learner labelled 'balanced' has ten times the eta of the lemma; the one labelled 'as printed' has steps above "
+        "1 and G~_1 = 1. For SCOFW-TVC there is no such lemma, and the metric is 0.",
+        "Inequality (7) is checked for one feasible comparator, with the regret on the linearised surrogates in place "
+        "of the regret on the surrogates; by convexity, the former is at least as large.",
+        "If the oracle is inexact, the Frank-Wolfe gap is not a certificate. The metric oracle_shortfall is the "
+        "relative distance of the oracle's value <c, v> from the minimum.",
     ),
     figures=(Curves(not_drawn=("SCOFW-TVC",), limit=1.0),),
 )

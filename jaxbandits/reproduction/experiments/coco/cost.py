@@ -90,10 +90,10 @@ def _microseconds(times: Any, label: str) -> np.ndarray:
 COST = OWN_STUDY.experiment(
     "cost",
     "Section 1",
-    title="time per round, projection-free against projecting, against the dimension",
+    title="time per round against the dimension, of projection-free and projecting learners",
     horizon=_ROUNDS,
     seeds=2,
-    presets={"practical": "constants set by hand; times hardly depend on them"},
+    presets={"practical": "constants are set by hand; times hardly depend on them"},
     algorithms=_learners,
     panels=_panels,
     metric="violation",
@@ -101,16 +101,17 @@ COST = OWN_STUDY.experiment(
     timed=TimePerRound((*_MATRICES, *_VECTORS), at=(1,)),
     claims=(
         *observations("projection-slower", time(_FREE) < time(_PROJECTS), on=(*_MATRICES, *_VECTORS),
-                      says="a projection takes longer", place="Section 1"),
+                      says="a learner with projections takes longer than a projection-free one", place="Section 1"),
         *observations("far-slower", time(_PROJECTS) > 10.0 * time(_FREE), on="nuclear-512",
-                      says="on large matrices a projection takes far longer"),
+                      says="on matrices of 512 x 512 a learner with projections takes more than 10 times as long"),
     ),
     notes=(
-        "Times are those of a single trial on one core, and include drawing the losses. OFW-TVC and SCOFW-TVC call the "
-        "oracle once per round.",
-        "The oracle on the trace-norm ball is an eigendecomposition of the smaller Gram matrix below n = 64, and a "
-        "warm-started Krylov space of six vectors from there on; the projection computes all singular values.",
-        "On the l1 ball the oracle looks for the largest entry; the projection takes a few passes, without a sort.",
+        "Times are those of a single trial on one core, and include the time for drawing the losses. OFW-TVC and "
+        "SCOFW-TVC call the oracle once per round.",
+        "On the trace-norm ball the oracle is an eigendecomposition of the smaller Gram matrix for n below 64, and a "
+        "warm-started Krylov space of six vectors for larger n; the projection computes all singular values.",
+        "On the l1 ball the oracle looks for the largest entry; the projection makes a few passes over the vector, "
+        "without a sort.",
     ),
     figures=(Crossover(),),
 )

@@ -307,62 +307,66 @@ _CLAIMS = (
     *theorems("printed-in-k", share(_FLAW["step"], of="norm", at_most=_RADIUS) > _ALWAYS, on="step",
               says="with sigma as printed plays stay in K", place="(12)"),
     *observations("remedy-lemma-4", share(_REMEDY["step"], of="lemma_4") > _ALWAYS, on="step",
-                  says="with the cap Lemma 4 holds in every round", place="Lemma 4"),
+                  says="with sigma capped at 1 Lemma 4 holds in every round", place="Lemma 4"),
     *theorems("printed-lemma-4", share(_FLAW["step"], of="lemma_4") > _ALWAYS, on="step",
               says="with sigma as printed Lemma 4 holds in every round", place="Lemma 4"),
     *observations("first-level", mean(_FLAW["g-init"], of=_REGRET) > 2.0 * mean(_REMEDY["g-init"], of=_REGRET),
-                  on="g-init", says="G~ = 1 costs regret", place="Algorithm 1, line 1"),
+                  on="g-init", says="with G~_1 = 1, which is not scale-free, regret is more than twice as "
+                               "large", place="Algorithm 1, line 1"),
     *observations("light-weight", mean(_FLAW["weight"], of="weight") < 0.003, on="weight", place="Theorem 1",
                   says="with the constants of Theorem 1 the weight of the constraint is at most 0.003 times that of "
                        "the loss"),
     *observations("light-violated", mean(_FLAW["weight"], of=_VIOLATION) > 2.0 * mean(_REMEDY["weight"], of=_VIOLATION),
                   on="weight", place="Theorem 1",
-                  says="with the constants of Theorem 1 the constraint is violated more than with equal weights"),
+                  says="with the constants of Theorem 1 the violation is more than twice that with equal weights"),
     *observations("scaled-enforced", mean(_REMEDY["scale"], of="violation_rate") < 0.1, on="scale", place="Theorem 2",
-                  says="SCOFW-TVC enforces the constraint once g is as steep as f (l1 ball, tau = 100)"),
+                  says="SCOFW-TVC enforces the constraint if g is scaled to be as steep as f (l1 ball, tau = 100)"),
     *observations("flat-ignored", mean(_FLAW["scale"], of="violation_rate") > 10.0, on="scale", place="Theorem 2",
-                  says="SCOFW-TVC ignores the constraint where g is 200 times flatter than f"),
+                  says="SCOFW-TVC ignores the constraint if g is 200 times flatter than f"),
     *observations("remedy-at-target", mean(_REMEDY["centre"], of="distance") < 0.2, on="centre", place="(27)",
-                  says="SCBFW-TVC, re-centred, comes within 0.2 ||theta|| of the mean target theta"),
+                  says="with the linear term added to (27), SCBFW-TVC comes within 0.2 ||theta|| of the mean target "
+                  "theta"),
     *observations("printed-at-target", mean(_FLAW["centre"], of="distance") < 0.2, on="centre", place="(27)",
-                  says="(27) as printed comes within 0.2 ||theta|| of the mean target theta"),
+                  says="with (27) as printed, SCBFW-TVC comes within 0.2 ||theta|| of the mean target theta"),
     *observations("printed-half-way", mean(_FLAW["centre"], of="distance").between(0.4, 0.6), on="centre", place="(27)",
-                  says="(27) as printed ends halfway, at theta / 2"),
+                  says="with (27) as printed, SCBFW-TVC ends about halfway, at theta / 2"),
     *(row for what, metric in (("regret", _REGRET), ("violation", _VIOLATION)) for row in observations(
         f"betas-agree/{what}",
         measure(f"relative difference in {what}", _relative_difference("beta", *_BETAS, metric), _BETAS)
         .between(-0.02, 0.02),
-        says="the beta of Theorem 2 and that of its proof differ by less than 2 %", place="Theorem 2")),
+        says="with the beta of Theorem 2 and with that of its proof, regret and violation differ by less than 2 "
+        "%", place="Theorem 2")),
     *theorems("inequality-41", share(_REMEDY["beta"], of="share_of_41") > _ALWAYS, on="beta",
-              says="violation is below the inequality of (41)", place="(41)",
+              says="violation is below the bound that is the inequality before the last step of (41)", place="(41)",
               cannot_fail=OUT_OF_REACH.format(most="G D T", what="violation")),
-    *theorems("last-form-41", measure("their ratio", exact_value(_last_form)).between(0.99, 1.01),
-              says="the last form of (41) equals the one before it", place="(41)"),
+    *theorems("last-form-41", measure("ratio of the last expression in (41) to the one before "
+                                      "it", exact_value(_last_form)).between(0.99, 1.01),
+              says="the last expression in (41) equals the one before it", place="(41)"),
     *observations("remedy-unbiased", mean(_REMEDY["order"], of="slope").between(0.95, 1.05), on="order",
-                  says="with weights from Q_{t-1} the mean of the one-point estimate is the gradient, within 5 %",
+                  says="with weights from Q_{t-1} the mean of the one-point estimate equals the gradient within 5 %",
                   place="Algorithm 3, step 6"),
     *theorems("printed-unbiased", mean(_FLAW["order"], of="slope").between(0.95, 1.05), on="order",
-              says="with weights from Q_t the mean of the one-point estimate is the gradient, within 5 % (lam beta = "
-                   "2.5)",
+              says="with weights from Q_t the mean of the one-point estimate equals the gradient within 5 % (lambda "
+                   "beta = 2.5)",
               place="Algorithm 3, step 6"),
     *observations("quoted-frozen", share(_FLAW["frozen"], of="norm", at_most=0.0) > _ALWAYS, on="frozen",
-                  says="with the quoted eps LPM never moves", place=_GARBER),
+                  says="with the eps of its paper, as quoted, LPM never moves", place=_GARBER),
     *observations("remedy-frozen", share(_REMEDY["frozen"], of="norm", at_most=0.0) > _ALWAYS, on="frozen",
                   says="with eps = 1.8 R^2 / sqrt(T) LPM never moves"),
     *(row for sentence, (label, place) in _FREE_OF_UNITS.items() for row in observations(
         sentence,
-        measure("relative change of mean regret over scale",
+        measure("relative change of mean regret divided by the scale",
                 relative_change(f"units-{_SCALE:g}", "units-1", label, "regret_over_scale"), (label,))
         .between(-0.01, 0.01),
-        says=f"{label} does not depend on units: regret over scale changes by less than 1 % if losses are multiplied "
-             f"by {_SCALE:g}",
+        says=f"{{label}} does not depend on units: if losses are multiplied by {_SCALE:g}, regret divided by this "
+             "factor changes by less than 1 %",
         place=place)),
 )
 
 ERRATA = STUDY.experiment(
     "errata",
     "Algorithms 1 to 4",
-    title="errors and omissions of the paper, with and without the remedy",
+    title="errors and omissions of the paper, with and without the correction",
     horizon=_HORIZON,
     seeds=128,
     presets={"theory": "constants of the theorems unless stated otherwise"},
@@ -382,13 +386,13 @@ ERRATA = STUDY.experiment(
     derive=_derive,
     claims=_CLAIMS,
     notes=(
-        "A claim 'as printed' that fails shows the erratum; the claim next to it tests the correction.",
-        "To test units, losses, constraints, G and M are multiplied by 100; all other constants follow from the "
-        "formulas.",
+        "If a claim about the printed form fails, this shows the erratum; another claim tests the correction.",
+        "To test the dependence on units, losses, constraints, G and M are multiplied by 100; all other constants "
+        "follow from the formulas.",
         "Three errata are not tested here: the constraints of the figure cannot be learned (see coco/fig1); the losses "
-        "of the figure are not strongly convex; and Theorems 3 and 4 have different constants in statement and proof, "
-        "which no run can decide.",
-        "Theorem 4's (27) is shown with two-point estimates and our own constants (K = L = sqrt(T)).",
+        "of the figure are not strongly convex; and Theorems 3 and 4 have different constants in their statements "
+        "and proofs, between which no run can decide.",
+        "Equation (27) is tested with two-point estimates and our own constants (K = L = sqrt(T)).",
     ),
     figures=(Pairs(),),
 )

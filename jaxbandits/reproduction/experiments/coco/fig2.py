@@ -1,5 +1,6 @@
 """Figure 2: online matrix completion with bandit feedback, on a stand-in for FilmTrust."""
 
+import dataclasses
 import functools
 
 from jaxbandits.reproduction.engine import Interpretation
@@ -19,37 +20,37 @@ FIG2 = setting.FIGURES.experiment(
     panels=lambda horizon: setting.panels(setting.bandit_stand_in),
     stand_ins=dict.fromkeys(setting.TITLES, "FilmTrust"),
     claims=tuple(
-        row
+        dataclasses.replace(row, remark=setting.REMARKS[row.panels[0]])
         for metric in ("loss", "violation")
         for row in claims(
             f"outperform/{metric}",
             mean("BFW-TVC", "SCBFW-TVC", of=metric) < mean("LBPM", of=metric),
             on=setting.TITLES.keys(),
-            says="in the bandit setting {label} consistently outperforms LBPM",
+            says="with bandit feedback, {label} consistently outperforms LBPM",
             place="Figure 2",  # the values of these data cannot be learned, see the notes
-            cannot_be_judged="LBPM had to be rebuilt from an abstract, and a learner cannot learn from values of "
-                             "FilmTrust alone",
-            remark=setting.UNKNOWN,
+            cannot_be_judged="LBPM had to be rebuilt from an abstract, and on FilmTrust a learner cannot learn from "
+                             "loss values alone",
             least=32,
         )
     ),
     notes=(
-        "LBPM is a reconstruction, whose multiplier is the queue of drift-plus-penalty, with at most a hundred "
-        "oracle calls per block. Learners observe only values; all of them perturb their plays by 0.3 of the inner "
-        "radius.",
-        "FilmTrust itself is omitted, because a learner cannot learn from values alone there. With d = 3,123,068 and "
-        "delta = 77 the estimates of a pass, 4,436 rounds of eight ratings, sum to noise of 59,000 in every "
-        "direction, while the gradients that they estimate sum to a vector of length 592. The curves of the paper must "
-        "result from a batch, a step size or a number of rounds that it does not state.",
+        "LBPM is a reconstruction: its multiplier is the queue of drift-plus-penalty, and it makes at most a hundred "
+        "oracle calls per block. Learners observe only the values of losses and constraints; all of them perturb their "
+        "plays by 0.3 times the inner radius of the ball.",
+        "FilmTrust itself is omitted, because on these data a learner cannot learn from values alone. With d = "
+        "3,123,068 and delta = 77, the gradient estimates of one pass (4,436 rounds of eight ratings) sum to noise of "
+        "59,000 in every direction, while the gradients themselves sum to a vector of length 592. The curves of the "
+        "paper must therefore result from a batch, a step size or a number of rounds that it does not state.",
     ),
     interpretations={
         "weights-before": Interpretation(
-            "step 6 of Algorithm 3 weighs a round by Q_t, which depends on the perturbation; here by Q_{t-1}, without "
-            "bias",
+            "step 6 of Algorithm 3 weights a round by Q_t, which depends on the perturbation; in this reading the "
+            "weight is that of Q_{t-1}, which gives an unbiased estimate",
             {key: {"weight_before": True} for key in ("BFW-TVC", "SCBFW-TVC")},
         ),
         "as-printed-27": Interpretation(
-            "(27) lacks the linear term that centres its quadratics at the iterates; here as printed, centred at 0",
+            "(27) as printed lacks the linear term that centres its quadratics at the iterates; in this reading they "
+            "are centred at 0, as printed",
             {"SCBFW-TVC": {"recenter": False}},
         ),
     },

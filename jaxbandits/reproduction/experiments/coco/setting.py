@@ -41,14 +41,17 @@ PAPER = "Wang, Wan & Zhang, AAAI 2025"
 EPS = 0.018  # accuracy of LPM's projections, over R^2 T^(-1/2); with 60, the theory's value, LPM does not move
 MOST_CALLS = 100  # largest number of oracle calls at the end of a block
 RECONSTRUCTED = {  # mark of the claims that name a learner, by label
-    "LPM": "LPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
-    "LBPM": "LBPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
-    "OPDP": "OPDP reconstructed",
+    "LPM": "LPM is reconstructed, with the queue of drift-plus-penalty as multiplier",
+    "LBPM": "LBPM is reconstructed, with the queue of drift-plus-penalty as multiplier",
+    "OPDP": "OPDP is reconstructed",
 }
-UNKNOWN = (
-    "what the paper leaves open (horizon, batch, x_1, tuning, the baselines' constants); also, its constraints cannot "
-    "be learned, so that smaller matrices violate less"
-)
+_OPEN = "depends on settings that the paper does not state (see the notes)"
+REMARKS = {  # by panel
+    **dict.fromkeys(
+        ("figure", "vertex"), f"{_OPEN}; the constraints cannot be learned, so only a smaller matrix violates them less"
+    ),
+    "budget": _OPEN,
+}
 DATA_SHAPE = (256, 256)  # most active users and most rated films of MovieLens-100k
 DATA_BATCH = 32  # ratings per round on these data; each is used once, in about 1,000 rounds
 # Weights in the score by which learners are tuned. The figure's constraints cannot be learned: with the weight of the
@@ -56,10 +59,10 @@ DATA_BATCH = 32  # ratings per round on these data; each is used once, in about 
 VIOLATION_WEIGHT = {"figure": 0.1, "budget": 1.0}
 DELTA = 0.3  # length of a perturbation over the inner radius
 PRESETS = {
-    "tuned": "two multipliers per learner, tuned by one protocol on loss and violation, on separate seeds (jaxbandits "
+    "tuned": "two factors per learner, tuned by the same protocol on loss and violation, on separate seeds (jaxbandits "
     "tune coco)",
-    "theory": "every constant as the papers state it, with g normalised; LPM and LBPM are damped, so that their "
-              "multipliers have no effect",
+    "theory": "every constant as the papers state it, with g scaled to the Lipschitz constant of f; the multipliers of "
+              "LPM and LBPM are damped and too small to matter",
 }
 
 
@@ -232,9 +235,9 @@ def problem(figure: str, panel: str, on_data: bool) -> str:
 
 CONSTRAINTS = {"figure": "figure", "vertex": "figure", "budget": "budget"}  # constraint of each panel
 TITLES = {
-    "figure": "P_t uniform on [-1, 1], as in the figure; from 0",
-    "vertex": "the same from a random vertex",
-    "budget": "a budget that can be learned (ours); from 0",
+    "figure": "the paper's constraints, P_t uniform on [-1, 1]; x_1 = 0",
+    "vertex": "the paper's constraints; x_1 is a random vertex",
+    "budget": "a budget that can be learned (ours); x_1 = 0",
 }
 
 
@@ -270,29 +273,31 @@ def random_vertex(environment: MatrixCompletion) -> np.ndarray:
 
 
 NOTES = (
-    "The paper does not state the order, the horizon, x_1 (here 0, and a random vertex that is the same for all "
-    "trials), G (here a bound that holds) or the curvature (here the share of the observed entries in a round, "
-    "since f_t itself is not strongly convex). In its text a round has one entry (i, j), but the loss is summed over "
-    "all of O; here the loss of a round is the sum over a batch of entries.",
-    "tau is 2.27 times the norm of a full matrix of ratings, which is the ratio of the paper's 10^4 for all of "
-    "MovieLens-100k.",
-    "For the TVC learners g is scaled to the Lipschitz constant of f; violation is measured in the units of g.",
-    "Each learner has two multipliers, with the paper's values, 1e-5 to 1e5 by factors of 10, tuned in each panel "
-    "over all rounds, and for real data on these data (jaxbandits tune coco): first every other value on one "
-    "seed, then the neighbours of the best three, then the best three on 4 seeds, which are not used for any "
-    "verdict. The choice has the smallest score: the loss relative to that of the decision 0, plus a weight times "
-    "the violation relative to that of a matrix filled with ratings. The weight is 0.1 for the figure's "
-    "constraints (with 1 the best decision of some learners would be 0) and 1 for the budget. The table in "
-    "algorithms/coco/multipliers.py records the evidence for each choice and marks choices at an edge of the range.",
-    "Regret, on the small problem, is against the best point of the ball; under the budget, against the best "
-    "point within the budget. With this tau some point of the ball fits every observed entry, and a point within "
-    "the budget fits them up to 0.2 % of the loss of the decision 0, so regret equals the loss up to this difference. "
-    "The same holds on the real data, where regret is not drawn: in one pass over MovieLens, some point of the ball "
-    "has less than 0.1 % of the loss of the decision 0. On the small problem, practically only the decision 0 "
-    "satisfies all constraints of the figure (T > 2 m n); the regret against it is the loss minus zero_loss.",
-    "zero_loss is the loss of the decision X = 0, whose violation is 0.",
-    "The constraints of the figure are symmetric and independent of X_t: violation is 0.23 ||X_t|| per round for "
-    "every learner, and only smaller decisions reduce it.",
+    "The paper does not state the order of the data, the horizon, the start x_1 (here 0, or a random vertex that is "
+    "the same for all trials), G (here a valid bound) or the curvature (here the share of the observed entries that a "
+    "round contains, since f_t itself is not strongly convex). In its text a round has one entry (i, j), but the loss "
+    "is summed over all observed entries O; here the loss of a round is the sum over a batch of entries.",
+    "The radius tau of the ball is 2.27 times the Frobenius norm of a matrix whose entries all have the root mean "
+    "square rating; for all of MovieLens-100k the paper's radius 10^4 is about 2.1 times this norm.",
+    "For learners whose name ends in TVC, g is scaled to the Lipschitz constant of f; violation is measured in the "
+    "units of g.",
+    "Each learner has two factors, tuned in each panel over all rounds on the paper's grid (powers of 10 from 1e-5 to "
+    "1e5); for the real data they are tuned on those data (jaxbandits tune coco). First every other value of the grid "
+    "is run on one seed, then the neighbours of the best three points, and then the best three points on 4 seeds, "
+    "which no verdict uses. The point with the smallest score is chosen. The score is the loss divided by that of the "
+    "decision 0, plus a weight times the violation divided by that of a matrix filled with ratings. The weight is 0.1 "
+    "for the figure's constraints (with 1 the best decision of some learners would be 0) and 1 for the budget. The "
+    "table in algorithms/coco/multipliers.py records the evidence for each choice and marks choices at an edge of the "
+    "grid.",
+    "On the stand-in, regret is against the best point of the ball, or under the budget against the best point within "
+    "the budget. With this tau some point of the ball fits every observed entry, and some point within the budget fits "
+    "them up to 0.2 % of the loss of the decision 0, so regret equals the loss up to this difference. On the real "
+    "data, regret is not drawn; there, in one pass over MovieLens, some point of the ball has less than 0.1 % of the "
+    "loss of the decision 0. On the stand-in, practically only the decision 0 satisfies all of the figure's "
+    "constraints (T > 2 m n); the regret against it is the loss minus zero_loss.",
+    "The metric zero_loss is the loss of the decision X = 0, whose violation is 0.",
+    "The figure's constraints are symmetric and independent of X_t. The violation is therefore 0.23 ||X_t|| per round "
+    "for every learner, and only smaller decisions reduce it.",
 )
 
 
@@ -345,7 +350,7 @@ FIGURES = Study(
     PAPER,
     presets=PRESETS,
     reconstructed=RECONSTRUCTED,
-    guessed="data in part; horizon, batch, x_1 and G guessed",
+    guessed="only part of the data is used, and the horizon, the batch, x_1 and G are guessed",
     metric="loss",
     tabulated=("regret", *TABULATED),
     meters=METERS,
@@ -357,7 +362,7 @@ FIGURES = Study(
 
 # Small synthetic problems -------------------------------------------------------------------------------------------
 
-_OURS = "Instances, sizes and thresholds are ours: the paper's experiments are its Figures 1 and 2."
+_OURS = "The paper's only experiments are its Figures 1 and 2; the instances, sizes and thresholds here are ours."
 STUDY = Study("coco", PAPER, float64=True, reconstructed=RECONSTRUCTED, notes=(_OURS,))
 OWN_STUDY = Study("coco", f"ours, on {PAPER}", reconstructed=RECONSTRUCTED, notes=(_OURS,))
 

@@ -120,16 +120,17 @@ class Frontier:
 _ALLOWED = 0.01
 _LABELS = ("OFW-TVC", "SCOFW-TVC", "OPDP", "LPM", "Sinha-Vaze")
 _COMPARED = (("SCOFW-TVC", "OFW-TVC"), ("SCOFW-TVC", "OPDP"), ("SCOFW-TVC", "Sinha-Vaze"), ("OFW-TVC", "OPDP"))
-_SPAN = "a round of {}, heaviest weight less lightest,"
+_SPAN = "per round of {} at the largest weight minus that at the smallest"
 
 
 TRADEOFF = OWN_STUDY.experiment(
     "tradeoff",
     "Figure 1",
-    title="loss against violation over the weight of the constraint, l1 ball of R^10",
+    title="trade-off between regret and violation as the weight of the constraint varies: l1 ball of R^10",
     horizon=10_000,
     seeds=64,
-    presets={"practical": "weights from 1e-3 to 1e3 times the middle one; all other constants as in the presets"},
+    presets={"practical": "weights from 1e-3 to 1e3 times that of each learner's own preset; all other constants as in "
+                          "these presets"},
     algorithms=_learners,
     panels=lambda horizon: {
         _PANEL: Panel(
@@ -143,29 +144,30 @@ TRADEOFF = OWN_STUDY.experiment(
     claims=(
         *observations("less-violation",
                       *(measure(f"violation {_SPAN.format(a)}", heavier(a, "violation"), (a,)) < 0.0 for a in _LABELS),
-                      says="a weight 10^6 times as large reduces the violation"),
+                      says="increasing the weight of the constraint by a factor of 10^6 reduces the violation"),
         *observations(
             "more-loss",
             *(measure(f"regret {_SPAN.format(a)}", heavier(a, "feasible_regret"), (a,)) > 0.0 for a in _LABELS),
-            says="a weight 10^6 times as large increases the loss",
+            says="increasing the weight of the constraint by a factor of 10^6 increases the regret",
         ),
         *observations(
             "less-regret",
             *(
-                measure(f"least regret of {a} less that of {b}", frontier_difference(a, b, _ALLOWED), (a, b)) < 0.0
+                measure(f"smallest regret per round of {a} minus that of "
+                        f"{b}", frontier_difference(a, b, _ALLOWED), (a, b)) < 0.0
                 for a, b in _COMPARED
             ),
-            says=f"at a violation of {_ALLOWED:g} per round {{label}} has less regret than {{rival}}, each at its best "
-                 "weight",
+            says=f"with each learner at its best weight and a violation of at most {_ALLOWED:g} per round, {{label}} "
+                 f"has less regret than {{rival}}",
             place="Figure 1",
         ),
     ),
     notes=(
-        "For OFW-TVC in its balanced preset, SCOFW-TVC and Sinha-Vaze, the swept constant is gamma, the weight of the "
-        "loss. For OPDP (eta times 10, a reconstruction) the step of the multiplier increases and its "
-        "damping decreases; for LPM (also with eta times 10, a reconstruction) the step of its queue increases. "
-        "Each sweep has 13 weights.",
-        "A learner can have negative regret at the cost of violation. The comparator satisfies every constraint "
+        "Each learner is run with 13 weights. For OFW-TVC (with its balanced preset), SCOFW-TVC and Sinha-Vaze the "
+        "weight of the loss, gamma, is varied. For OPDP the step of the multiplier increases and its damping "
+        "decreases; for LPM the step of its queue increases. OPDP and LPM are reconstructions, with 10 times their "
+        "eta.",
+        "A learner that violates the constraint can have negative regret. The comparator satisfies every constraint "
         "and is known exactly.",
     ),
     figures=(Frontier(_ALLOWED),),

@@ -146,23 +146,23 @@ def _draw(ax: "Axes", trials: Trials, at_every_round: bool) -> None:
 
 
 def _claims() -> Iterable[Claim]:
-    likely = f"{{label}}: the gap is below its bound with probability at least 1 - delta = {1.0 - DELTA:g}"
+    likely = f"the gap of {{label}} is below its bound with probability at least 1 - delta = {1.0 - DELTA:g}"
     for name, (_, panel, source, _) in THEOREMS.items():
         at: Fields = {"on": panel, "place": source, "least": TRIALS}
         below, mostly = mean(name, of="share_of_mean") < 1.0, share(name, of="share_of_likely") > 1.0 - DELTA
         single, vacuous = share(name, of="share_of_mean") > share_for_all(TRIALS), _vacuous(name)
         beyond = OUT_OF_REACH.format(most="1", what="a gap") if vacuous else ""
-        says = "{label}: the mean duality gap is below its bound"
+        says = "the mean duality gap of {label} is below its bound"
         yield from theorems(f"{slug(source)}-mean", below, says=says, **at)
         yield from theorems(f"{slug(source)}-likely", mostly, says=f"{likely}{vacuous}", cannot_fail=beyond, **at)
-        says = "{label}: the bound of the mean gap is loose, since single gaps are below it"
+        says = "the bound on the mean gap of {label} is loose: even single gaps are below it"
         yield from observations(f"{slug(source)}-loose", single, says=says, **at)
 
 
 BOUNDS = setting.THEOREMS.experiment(
     "bounds",
     "Theorems 1-16",
-    title="duality gaps and the explicit bounds, Example 1",
+    title="duality gaps and their explicit bounds on Example 1",
     horizon=HORIZON,
     seeds=TRIALS,
     presets={"theory": "the step sizes of the theorems for D^2 = 1/2, G = 2"},
@@ -173,11 +173,12 @@ BOUNDS = setting.THEOREMS.experiment(
     derive=_with_bounds,
     claims=tuple(_claims()),
     notes=(
-        "The losses (w - z)^2 on [0, 1] lie in [0, 1], as the theorems require; the logistic losses of the paper's "
-        "experiments do not. There are 16 groups, and w_1 = 0, so that D^2 = 1/2 and G = 2. Gaps are computed exactly.",
-        "Bounds with fixed steps hold after T rounds and are drawn only there. A gap never exceeds 1 here, so a bound "
-        "above 1 says nothing: the high-probability bounds of SMD(m)_a and ATkRO(m)_a fall below 1 only from about T = "
-        "310,000 and 190,000 on, eight and five times these rounds.",
+        "The losses (w - z)^2 with w and z in [0, 1] are at most 1, as the theorems require; the logistic losses of "
+        "the paper's experiments are not. There are 16 groups, and w_1 = 0, so that D^2 = 1/2 and G = 2. Gaps are "
+        "computed exactly.",
+        "Bounds for fixed step sizes hold after T rounds and are drawn only there. A gap never exceeds 1 here, so a "
+        "bound above 1 is vacuous. The high-probability bounds of SMD(m)_a and ATkRO(m)_a fall below 1 only from about "
+        "T = 310,000 and T = 190,000 on, which is eight and five times the number of rounds here.",
     ),
     figures=(GapsBesideBounds(),),
 )

@@ -116,16 +116,16 @@ def _claims() -> Iterable[Claim]:
     for label, (_, source, *_) in THEOREMS.items():
         at: Fields = {"on": _LAST, "place": source, "least": TRIALS}
         within, falls = share(label, of="share_of_bound"), growth_over(over_n, axis, label, of="excess")
-        says = f"{{label}}: the risks of all groups are within their bounds {likely}"
+        says = f"with {{label}}, the risks of all groups are within their bounds {likely}"
         yield from theorems(f"{slug(label)}-within-bounds", within > 1.0 - DELTA, says=says, **at)
-        says, place = "{label}: the excess of the weighted risks falls as n^(-1/2)", f"{source} (an upper bound)"
+        says, place = "the excess of the weighted risks of {label} falls as n^(-1/2)", f"{source} (an upper bound)"
         yield from observations(f"{slug(label)}-excess-falls", falls < -0.5 + FLAT, says=says, place=place, least=100)
 
 
 BUDGETS = setting.THEOREMS.experiment(
     "budgets",
     "Theorems 9 and 10",
-    title="risks of single groups on unequal budgets, and their bounds, Example 1",
+    title="risks of single groups with unequal numbers of samples, and their bounds on Example 1",
     horizon=HORIZON,
     seeds=TRIALS,
     presets={"theory": "the step sizes of the theorems for D^2 = 1/2, G = 2, L = 2, kappa = c = 1"},
@@ -138,13 +138,13 @@ BUDGETS = setting.THEOREMS.experiment(
     derive=_with_excess,
     claims=tuple(_claims()),
     notes=(
-        "Losses are (w - z)^2 on [0, 1]. Of the 16 groups, the eight with the largest means have n_1 rows each, the "
-        "others half as many. SMD_r plays n_1 rounds; SMPA_m plays n_m / 2 rounds of two batches. The optimum p* of "
-        "the weighted problem is exact.",
-        "The excess is the largest b_i R_i minus p*. By the theorems it falls as sqrt(1 / n_1) for SMD_r, and as 1 / "
-        "n_m plus sqrt(1 / n_i) for SMPA_m. No risk exceeds 1: at n_1 every bound on R_i - p* / b_i is below 1 - p* / "
-        "b_i.",
-        "Theorem 10 has an absolute constant c that it does not specify; steps and bounds use c = 1.",
+        "Losses are (w - z)^2 with w and z in [0, 1]. Of the 16 groups, the eight with the largest means have n_1 rows "
+        "each, and the others half as many. SMD_r plays n_1 rounds; SMPA_m plays n_m / 2 rounds with two batches each. "
+        "The optimum p* of the weighted problem is exact.",
+        "The excess is the largest b_i R_i minus p*. According to the theorems it falls as sqrt(1 / n_1) for SMD_r, "
+        "and as 1 / n_m plus sqrt(1 / n_i) for SMPA_m. No risk exceeds 1, and with n_1 rows every bound on R_i - p* / "
+        "b_i is below 1 - p* / b_i, so a run could violate it.",
+        "Theorem 10 contains an absolute constant c, which it does not specify; step sizes and bounds use c = 1.",
     ),
     figures=(Against("n_1"),),
 )

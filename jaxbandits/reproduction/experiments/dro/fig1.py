@@ -112,11 +112,11 @@ FIG1 = THEOREMS.experiment(
     "squared loss, and Bernoulli distributions with means 0.5, 0.86, 0.87, ..., 0.99 and 1.",
     horizon=40_000,
     seeds=SEEDS,
-    presets={"theory": "the figure is exact; learners run with the theorems' step sizes for D^2 = 1/2, G = 2"},
+    presets={"theory": "the figure is computed exactly; learners have the theorems' step sizes for D^2 = 1/2, G = 2"},
     algorithms=_algorithms,
     panels=_panels,
     metric="distance",
     claims=tuple(_claims()),
-    notes=("The paper shows only the risks; the claims that learners find the optima are ours.",),
+    notes=("The paper shows only the risks; the claims that learners find the minimisers are ours.",),
     figures=(Example(), PanelCurves(name="learners")),
 )

@@ -65,15 +65,16 @@ FIG2 = STUDY.experiment(
     tuning=tuning("max_risk", w=GRID, q=lambda learner: (1.0, 10.0)),
     notes=(
         STAND_IN,
-        "SMD(1) has the step sizes of Theorem 1 divided by m [reconstructed]. The order of the two methods with one "
-        "sample per round depends on these step sizes: with equal tuning the gap nearly closes.",
-        "Synthetic samples are drawn on demand, and their risks are exact. On Adult the risk of a group is its "
-        "mean over all its rows.",
+        "SMD(1) has the step sizes of Theorem 1 divided by m, which is our reconstruction. The order of SMD(1) and "
+        "Online(1), which draw one sample per round, depends on these step sizes: with equal tuning the difference "
+        "nearly vanishes.",
+        "Synthetic samples are drawn as they are needed, and the risks of synthetic groups are exact. On Adult the "
+        "risk of a group is the mean loss over all its rows.",
     ),
     interpretations={
         "clipped": Interpretation(
-            "Assumption 3 has losses in [0, 1], which logistic losses exceed; here the gain 1 - loss of q is cut off "
-            "at 0",
+            "Assumption 3 requires losses in [0, 1], which logistic losses exceed; in this reading the gain 1 - loss "
+            "of q is cut off at 0",
             {"Online(1)": {"clip": True}},
         )
     },

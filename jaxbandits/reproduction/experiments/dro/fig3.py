@@ -47,10 +47,10 @@ FIG3 = STUDY.experiment(
     tuning=tuning("max_risk", w=GRID, q=lambda learner: (1.0, 10.0)),
     notes=(
         STAND_IN,
-        "T counts samples. Every learner plays as many rounds as T samples last (SMD(m) plays T / m), with step sizes "
-        "for this number of rounds.",
-        f"'Very close' is read as a difference of at most {_CLOSE} [ours], and 'needs more samples' as any difference "
-        f"in that direction.",
+        "T is the number of samples. Every learner plays until it has used T samples (SMD(m) for T / m rounds), with "
+        "the step sizes for that number of rounds.",
+        f"'Very close' is read as a difference in maximal risk of at most {_CLOSE}, which is our choice; 'needs more "
+        "samples' is read as a larger maximal risk after T samples.",
     ),
     figures=(PanelCurves(x="samples", logarithmic=True),),
 )

@@ -9,10 +9,11 @@ _ALONE = {"place": "Figure 5 alone (the text speaks of Figures 4 and 5 together)
 FIG5 = STUDY.experiment(
     "fig5",
     "Figure 5",
+    horizon_stated=True,
     title="risks of single groups, one pass over Adult",
     shows="Figure 5 shows the risk on each of the 6 groups of Adult, one panel each, against the number of iterations, "
-    "for SMD_r, SMPA_m and SMD(m). The paper states 364 samples of each group that measure its risk, and 26,656, "
-    "11,519, 1,780, 1,720, 999 and 364 others, each visited once.",
+    "for SMD_r, SMPA_m and SMD(m). The paper states that 364 samples of each group measure its risk, and that "
+    "26,656, 11,519, 1,780, 1,720, 999 and 364 other samples are each visited once.",
     stand_ins={"adult": "Adult"},
     horizon=26_656,
     seeds=4 * SEEDS,
@@ -23,12 +24,12 @@ FIG5 = STUDY.experiment(
     claims=claims_on_groups("Figure 5", "adult", 6, usually=_ALONE),
     notes=(
         STAND_IN,
-        "Every learner runs as long as its budgets last: SMD_r for n_1 = 26,656 iterations, SMD(m) for n_m = 364, and "
-        "SMPA_m for n_m / 2 = 182 iterations of two rounds each.",
+        "Every learner runs until its samples are used up: SMD_r for n_1 = 26,656 iterations, SMD(m) for n_m = 364 "
+        "iterations, and SMPA_m for n_m / 2 = 182 iterations of two rounds each.",
         "In every trial, 364 random rows of each group are held out to measure the risks; the other rows are visited "
         "once, in random order.",
-        "The number of rows that SMD_r draws from group i is random; in most trials it exceeds the number of rows of "
-        "some group. Rounds beyond that number count as inadmissible.",
+        "The number of rows that SMD_r draws from a group is random, and in most trials it exceeds the number of rows "
+        "of some group. Rounds that need a row beyond that number are counted as inadmissible.",
     ),
     figures=figures("adult", (0, 1, 2, 3, 4, 5)),
     **FIELDS,

@@ -85,17 +85,17 @@ def _claims() -> Iterable[Claim]:
         for name, player in zip(_METRICS, PLAYERS[bounds.THEOREMS[label].learner], strict=True):
             at: Fields = {"on": panel, "least": bounds.TRIALS, "place": player.source}
             yield from theorems(f"{slug(label)}-{name}-mean", mean(label, of=f"{name}_share_of_mean") < 1.0,
-                                says=f"{{label}}: the mean regret of the {name} is below its bound", **at)
+                                says=f"the mean regret of the {name} of {{label}} is below its bound", **at)
             yield from theorems(f"{slug(label)}-{name}-likely",
                                 share(label, of=f"{name}_share_of_likely") > 1.0 - bounds.DELTA,
-                                says=f"{{label}}: the regret of the {name} is below its bound {likely}",
+                                says=f"the regret of the {name} of {{label}} is below its bound {likely}",
                                 **at)
 
 
 PLAYERS_OF_EXAMPLE_1 = setting.THEOREMS.experiment(
     "players",
     "Theorems 3, 4, 6, 7 and 14",
-    title="regrets of the two players and their bounds, Example 1",
+    title="regrets of the two players (model and weights) and their bounds on Example 1",
     horizon=bounds.HORIZON,
     seeds=bounds.TRIALS,
     presets={"theory": "the step sizes of the theorems for D^2 = 1/2, G = 2"},
@@ -113,11 +113,11 @@ PLAYERS_OF_EXAMPLE_1 = setting.THEOREMS.experiment(
     derive=_with_regrets,
     claims=tuple(_claims()),
     notes=(
-        "The losses (w - z)^2 on [0, 1], 16 groups, D^2 = 1/2 and G = 2 are those of dro/bounds; a gap there is at "
-        "most the sum of the two regrets. Regrets are means over the rounds, weighted by the step sizes for anytime "
-        "variants (31), and are computed exactly.",
-        "No regret per round exceeds 1 here, and every bound at T is below 0.4, so a run could violate it. Bounds with "
-        "fixed steps hold after T rounds.",
+        "The losses (w - z)^2, the 16 groups, D^2 = 1/2 and G = 2 are those of dro/bounds; a duality gap there is at "
+        "most the sum of the two regrets. Regrets are means over the rounds, for anytime variants weighted by the step "
+        "sizes as in (31), and are computed exactly.",
+        "No regret per round exceeds 1 here, and every bound after T rounds is below 0.4, so a run could violate it. "
+        "Bounds for fixed step sizes hold after T rounds.",
         "According to Section 5.3, Theorem 3 also holds for the model of ATkRO(k).",
     ),
     figures=(Curves(metric="model_regret"), Curves(metric="weights_regret", name="weights")),

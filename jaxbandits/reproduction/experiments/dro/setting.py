@@ -39,29 +39,31 @@ PAPER = "Zhang, Bai, Zhao, Yang & Zhou, JMLR"
 SEEDS = 32  # the paper does not state the number of trials; with fewer seeds claims stay open
 PRESETS = {
     "theory": "the step sizes of the theorems, unchanged",
-    "demonstration": "step sizes of the theorems times factors picked by hand for each method",
-    "tuned": "step sizes of the theorems times factors chosen from one grid for all methods on separate seeds",
+    "demonstration": "step sizes of the theorems times factors that were picked by hand for each method",
+    "tuned": "step sizes of the theorems times factors, which are chosen from the same number of factors for every "
+    "method, on separate seeds",
 }
 OURS = (
-    "The paper states no step sizes, radius or number of trials: a ball of radius 3 and G = sqrt(d) (Adult: radius 10, "
-    "G = 4) are ours; curves show the averaged models. The factors of the preset demonstration were picked so that the "
-    "runs show the paper's claims, so this preset is no evidence for a ranking."
+    "The paper states no step sizes, radius or number of trials. The ball of radius 3 with G = sqrt(d) (for Adult: "
+    "radius 10, G = 4) is ours. Curves show the averaged models. The factors of the preset demonstration were picked "
+    "so that the runs show what the paper claims; this preset is therefore no evidence for a ranking."
 )
-GUESSED = "horizon, steps, radius and G guessed"
+GUESSED = "the horizon, the step sizes, the radius and G are guessed"
 STUDY = Study(
     "dro",
     PAPER,
     seeds=SEEDS,
     presets=PRESETS,
     headline="tuned",
-    guessed="steps, radius and G guessed",
+    guessed="the step sizes, the radius and G are guessed",
     record_points=("log", 40),
     notes=(OURS,),
 )
 THEOREMS = Study("dro", PAPER, record_points=("log", 40))  # step sizes of the theorems, problems with known optima
 STAND_IN = (
-    "Runs use the real Adult data if --data names the directory of its files, or if JAXBANDITS_DATA names one that "
-    "contains adult/; otherwise they use a stand-in, which is labelled as such."
+    "A run uses the real Adult data if `--data` names the directory of its files, or if the environment variable "
+    "JAXBANDITS_DATA names a directory that contains adult/. Otherwise it uses a synthetic stand-in, and the page says "
+    "so."
 )
 
 DIM, N_GROUPS = 1000, 20

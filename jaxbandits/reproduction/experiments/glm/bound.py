@@ -36,7 +36,7 @@ def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str
 BOUND = THEOREMS.experiment(
     "bound",
     "Theorem 2",
-    title="regret and the explicit bound, generalised linear bandits",
+    title="regret, and the explicit bound of Theorem 2, for three links",
     presets={"theory": "every constant as the paper states it"},
     algorithms=_glb_omd,
     panels=lambda horizon: {
@@ -51,16 +51,17 @@ BOUND = THEOREMS.experiment(
                   says="regret stays below the explicit bound with probability at least 1 - delta", place="Theorem 2",
                   cannot_fail=OUT_OF_REACH.format(most="T times the largest gap", what="regret"), least=1000),
         *observations("loose", share("GLB-OMD", of="share_of_bound", at_most=1e-3) > 0.99, on=("S3", "S5"),
-                      says="the bound is loose: regret is below a thousandth of it", place="Theorem 2", least=1000),
+                      says="the bound is loose: regret is below a thousandth of the "
+                      "bound", place="Theorem 2", least=1000),
     ),
     notes=(
-        "kappa_* is that of each trial. kappa is the worst case over the ball, 1 / c_mu, which makes the bound "
-        "larger. The proof needs lambda g >= 1 and kappa >= 1, which the lambda of Theorem 1 and S > 0 imply "
-        "here.",
-        "For a Poisson link the proof has a gap: it bounds mu' by C_mu at optimistic parameters, which may lie "
-        "outside the ball. Without curvature (Gaussian, R = 0) only the last term remains.",
-        "d = 2, K = 20, one arm set per trial, delta = 0.05. Logistic regret never exceeds T, so that at T = 3000 "
-        "a bound above 1e6 is vacuous.",
+        "The bound is evaluated with the kappa_* of each trial, and with the largest kappa over the ball, 1 / c_mu, "
+        "which makes the bound larger. The proof needs lambda g >= 1 and kappa >= 1; the lambda of Theorem 1 and S > 0 "
+        "imply both here.",
+        "For a Poisson link the proof has a gap: it bounds mu' by C_mu at optimistic parameters, which may lie outside "
+        "the ball. For a Gaussian link, which has no curvature (R = 0), only the last term of the bound remains.",
+        "In all panels d = 2, K = 20 and delta = 0.05, and each trial has one arm set. In logistic bandits regret "
+        "never exceeds T = 3,000, so a larger bound is vacuous.",
     ),
     figures=(Bound(),),
 )

@@ -65,7 +65,7 @@ def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
         "covers-lambda-d",
         share("GLB-OMD, lambda = d", of="error_ratio") > 1 - DELTA,
         on=promised.keys(),
-        says="GLB-OMD, lambda = d, which no theorem covers, keeps theta* in all its confidence sets",
+        says="{label}, which no theorem covers, keeps theta* in all its confidence sets",
         least=1000,
     )
     return (
@@ -85,9 +85,10 @@ def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
 COVERAGE = THEOREMS.experiment(
     "coverage",
     "Theorem 1; the rivals' own theorems",
-    title="estimation error over the confidence radius, logistic bandits",
+    title="estimation error divided by the confidence radius, logistic bandits",
     horizon=1000,
-    presets={"theory": "every constant as its paper states it, or lambda = d if the label says so"},
+    presets={"theory": "every constant as the paper of the learner states it, except lambda if the label says lambda = "
+                       "d"},
     algorithms=_with_confidence_sets,
     panels=lambda horizon: {
         f"S{size}": Panel(f"S = {size}", GeneralizedLinear.fixed(norm_bound=float(size))) for size in (3, 5)
@@ -96,18 +97,19 @@ COVERAGE = THEOREMS.experiment(
     meters=(meters.coverage(),),
     claims=coverage_claims({"S3": _PROMISES, "S5": _PROMISES}),
     notes=(
-        "error_ratio is the largest distance of theta* from the centre so far, divided by the radius. For level "
-        "sets it is the root of the excess loss divided by that of the level; for GLM-UCB it is C_mu ||.||_V / "
-        "rho, which is sufficient.",
-        "The experiments of the paper use lambda = d, which Theorem 1 does not cover. The data radius holds for "
-        "any lambda.",
-        "delta = 0.05, d = 2, K = 20, one arm set per trial. ada-OFU-ECOLog spends delta on each of two sets, and "
-        "error_ratio takes the larger of both ratios, so that its coverage should be 90 %.",
+        "The metric error_ratio is the running maximum of the distance of theta* from the centre of the confidence "
+        "set, divided by the radius. For a level set it is the square root of the ratio of the excess loss of theta* "
+        "to the level. For GLM-UCB it is C_mu ||.||_V / rho; if this is at most 1, theta* is in the set.",
+        "The experiments of the paper use lambda = d, which Theorem 1 does not cover. The data radius is valid "
+        "for any lambda.",
+        "In all panels delta = 0.05, d = 2 and K = 20, and each trial has one arm set.",
+        "ada-OFU-ECOLog has two confidence sets with a failure probability of delta each. Its error_ratio is the "
+        "larger of both ratios, so it should be at most 1 in 90 % of the trials.",
     ),
     interpretations={
         "radii-of-code": Interpretation(
-            "the paper does not restate the radii of GLM-UCB and ECOLog; here those of public code replace those of "
-            "the theorems",
+            "the paper does not restate the radii of GLM-UCB and ECOLog; in this reading they are those of public code "
+            "instead of those of the theorems",
             {"GLM-UCB": {"radius_rule": "det"}, "ECOLog": {"radius_rule": "code"}},
         )
     },

@@ -24,6 +24,7 @@ _FACTORS = (1.0, 0.1, 0.02)
 _PLAYED = ("OFUGLB", "OFULog-r", "GLB-OMD", "GLB-OMD, data radius", "ECOLog", "GLOC", "GLM-UCB", "RS-GLinCB", "uniform")
 _UNDRAWN = ("GLM-UCB", "uniform")
 _JUDGED = ("x0.1", "x0.02")
+_TITLE = "Covertype (UCI)"
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
@@ -58,7 +59,7 @@ def _stand_in() -> Covertype:
 
 def _from_file(path: Path) -> Mapping[str, Any]:
     environment = Covertype.from_file(path)
-    return {"title": "Covertype (UCI)", "panels": lambda horizon: _covertype_panels(environment)}
+    return {"title": _TITLE, "panels": lambda horizon: _covertype_panels(environment)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,13 +93,15 @@ class RegretAgainstTime:
 COVERTYPE = setting.OTHER_ARMS.experiment(
     "covertype",
     "Figure 4 (v2: 5)",
+    horizon_stated=True,
     title="stand-in for Covertype: synthetic data of the same shape",
+    data_title=_TITLE,
     shows="Figure 4 shows, for the learners of Figure 1 on the Forest Cover Type data, regret over time, running "
     "times, and regret against running time. The paper states 60 arms (centroids of clusters in 10 features and a "
     "constant), mean rewards from 0.103 to 0.881, T = 1000, delta = 0.01, S = 6, kappa = 200, confidence sets of all "
     "learners shrunk in a comparable way, and 10 trials.",
     horizon=1000,
-    guessed="the factor that shrinks radii and the scale of the arms guessed",
+    guessed="the factor that shrinks the radii and the scale of the arms are guessed",
     algorithms=_learners,
     panels=lambda horizon: _covertype_panels(_stand_in()),
     from_file=_from_file,
@@ -107,26 +110,30 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
         *claims("performance", mean("GLB-OMD") < COMPARABLE * mean("OFUGLB", "ECOLog", "OFULog-r", "RS-GLinCB"),
                 on=_JUDGED, says="GLB-OMD does not compromise performance", place="Figure 4; Appendix F.3", least=32),
         *claims("faster", time("OFUGLB", "ECOLog", "OFULog-r", "GLM-UCB", "RS-GLinCB") > MUCH * time("GLB-OMD"),
-                on="x0.1", says="GLB-OMD is significantly faster than {label}, 32 trials at once",
+                on="x0.1", says="with 32 trials at once, GLB-OMD is significantly faster than {label}",
                 place="Figure 4; Appendix F.3"),
         *observations("gloc-pays", mean("GLOC") > mean("GLB-OMD"), on=_JUDGED,
-                      says="GLOC, the fastest learner, has more regret", place="Figure 4, right", least=32),
+                      says="GLOC, the fastest learner, has more regret than "
+                      "GLB-OMD", place="Figure 4, right", least=32),
     ),
     notes=(
-        "ECOLog is that of public code (as in glm/fig1), with its radius multiplied by the factor of the panel.",
-        "K = 60 clusters, d = 11, S = 6, delta = 0.01. Only RS-GLinCB uses kappa = 200; GLM-UCB and GLOC use the "
-        "smallest slope over the ball, 1 / 405.",
-        "The paper shrinks all radii by an unstated factor. Here the factors are 1, 0.1 and 0.02; levels of level sets "
-        "are multiplied by the square, and for RS-GLinCB the radii of the warm-up and of later rounds are both "
-        "multiplied. In the preset experiments its warm-up is longer than these 1,000 rounds at each factor, so that "
-        "its regret does not depend on the factor.",
-        "Regret is by cluster averages, which no logistic model fits exactly.",
-        "`--data FILE` takes the real covtype.data or covtype.data.gz; without it the figure is a stand-in.",
-        "Likelihood methods run on the first 64 seeds; comparisons are paired on those.",
+        "ECOLog is that of public code (as in glm/fig1), with its radius multiplied by the factor of the panel. Unlike "
+        "in glm/fig1, RS-GLinCB has the constants of its theorem, but lambda = d.",
+        "There are K = 60 clusters; d = 11, S = 6 and delta = 0.01. Only RS-GLinCB uses kappa = 200; GLM-UCB and GLOC "
+        "use the smallest slope over the ball, 1 / 405.",
+        "The paper shrinks all radii by a factor that it does not state. Here the factors are 1, 0.1 and 0.02. If a "
+        "learner's confidence set is a level set, its level is multiplied by the square of the factor; RS-GLinCB has a "
+        "radius for the warm-up and one for later rounds, which are both multiplied. In the preset experiments the "
+        "warm-up of RS-GLinCB is longer than these 1,000 rounds with each factor, so its regret does not depend on the "
+        "factor.",
+        "Regret is computed from the average rewards of the clusters, which no logistic model fits exactly.",
+        "The option `--data FILE` reads the real data from covtype.data or covtype.data.gz; without it the experiment "
+        "runs on a stand-in.",
+        "Methods that fit a likelihood run on the first 64 seeds; comparisons with them use only these seeds.",
         setting.TUNING,
-        "Here the multipliers, tuned once or in the panel, are applied in addition to the factor of the panel. At most "
-        "points of its grid RS-GLinCB's warm-up is longer than the third of the rounds on which it is tuned. These "
-        "points tie, and if no point is better, the radii of the panel are kept.",
+        "Here the factors of the presets practical and tuned are applied in addition to the factor of the panel. At "
+        "most points of its grid, the warm-up of RS-GLinCB is longer than the third of the rounds on which it is "
+        "tuned. These points have equal regret, and if no point is better, the radii of the panel are kept.",
     ),
     slow={name: 64 for name in setting.MLE if name != "RS-GLinCB, theorem"},
     figures=(

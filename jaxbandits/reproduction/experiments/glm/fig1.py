@@ -47,7 +47,7 @@ def modest_increase(says: str, **fields: FieldValue) -> tuple[Claim, ...]:
 def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
     """Claim that regret grows with T as Theorem 2 states."""
     return observations("root-of-t", growth("GLB-OMD") < 0.5, on=panels,
-                        says="regret of GLB-OMD grows no faster than sqrt(T)",
+                        says="the regret of GLB-OMD grows no faster than sqrt(T)",
                         place="Theorem 2 (an upper bound)")
 
 
@@ -62,9 +62,9 @@ def times_of_a_trial(
         *claims("ofuglb-slowest", time("OFUGLB") > time("GLB-OMD", *others, "GLOC"), on=first,
                 says="OFUGLB is the slowest", **at),
         *claims("free-of-kappa", time_over_panels("GLB-OMD", last, first).between(1.0 / LITTLE, LITTLE),
-                says="the cost of GLB-OMD does not depend on kappa", place=stable),
+                says="the running time of GLB-OMD does not depend on kappa", place=stable),
         *claims("grows-with-kappa", time_over_panels("RS-GLinCB", last, first) > LITTLE,
-                says="the cost of RS-GLinCB grows with kappa", **at),
+                says="the running time of RS-GLinCB grows with kappa", **at),
     )
 
 
@@ -75,11 +75,12 @@ _COMPARED = ("OFUGLB", "GLB-OMD", "ECOLog", "ECOLog, link score", "ECOLog, data 
 FIG1 = setting.FIGURES.experiment(
     "fig1",
     "Figures 1 and 3 (v2: 1 and 4)",
-    title="logistic bandits on the published instance",
-    shows="Figure 1 shows the regret of logistic bandits over the rounds, a panel each for S = 3 and S = 5 (in Figure "
-    "3 for S = 7 and S = 9), and running times in a third, for GLB-OMD, GLM-UCB, GLOC, RS-GLinCB, OFUGLB, OFULog-r "
-    "and ECOLog. The paper states a parameter from the sphere of radius S, kappa = 21, 137 and 963 at S = 3, 5 and 7, "
-    "lambda = d (online) or d log(1 + t) (offline), and averages over 10 trials.",
+    horizon_stated=True,
+    title="logistic bandits on a published instance",
+    shows="Figure 1 shows the regret of logistic bandits over the rounds, in one panel for S = 3 and one for S = 5 (in "
+    "Figure 3 for S = 7 and S = 9), and running times in a third panel, for GLB-OMD, GLM-UCB, GLOC, RS-GLinCB, OFUGLB, "
+    "OFULog-r and ECOLog. The paper states a parameter from the sphere of radius S, kappa = 21, 137 and 963 at S = 3, "
+    "5 and 7, lambda = d (online) or d log(1 + t) (offline), and averages over 10 trials.",
     panels=lambda horizon: setting.on_instance(horizon, _NORMS, links.Bernoulli()),
     claims=(
         *ofuglb_is_lowest(
@@ -94,9 +95,11 @@ FIG1 = setting.FIGURES.experiment(
         ),
         *claims("comparable", mean("GLB-OMD") / mean("ECOLog", "RS-GLinCB") < COMPARABLE,
                 says="GLB-OMD is comparable to {rival} or better", **_FIGURE),
-        *claims("better", mean("GLB-OMD") < mean("ECOLog", "RS-GLinCB"), says="GLB-OMD is even slightly better",
+        *claims("better", mean("GLB-OMD") < mean("ECOLog", "RS-GLinCB"), says="GLB-OMD is even slightly better than "
+                                                                         "{rival}",
                 **_FIGURE),
-        *modest_increase("one pass over the data has a modest price", **_AT),
+        *modest_increase("learning in one pass has a modest price: the regret of GLB-OMD is at most twice that of "
+                         "OFUGLB", **_AT),
         *claims("gloc", mean("GLOC") > COMPARABLE * mean("GLB-OMD"), says="GLOC has relatively large regret",
                 **_FIGURE),
         *observations("our-ecologs", mean("GLB-OMD") / mean("ECOLog, link score", "ECOLog, data radius") < COMPARABLE,
@@ -104,17 +107,20 @@ FIG1 = setting.FIGURES.experiment(
                       least=32),
         *claims("comparable-larger", mean("GLB-OMD") / mean("ECOLog") < COMPARABLE, on_axis(_OFUGLB) < COMPARABLE,
                 says="GLB-OMD is comparable to {rival} or better", **_LARGER),
-        *claims("underperforms", mean("GLB-OMD") < mean("RS-GLinCB"), says="RS-GLinCB underperforms", **_LARGER),
+        *claims("underperforms", mean("GLB-OMD") < mean("RS-GLinCB"), says="RS-GLinCB underperforms and has more "
+                                                                      "regret than GLB-OMD", **_LARGER),
         *claims("stable-in-s", panel_ratio("GLB-OMD", "S9", "S3") < COMPARABLE,
-                says="regret of GLB-OMD does not grow significantly with S", place=_SIZE),
-        *claims("degrades", panel_ratio("RS-GLinCB", "S9", "S3") > COMPARABLE, says="RS-GLinCB degrades as S grows",
+                says="the regret of GLB-OMD does not grow significantly with S", place=_SIZE),
+        *claims("degrades", panel_ratio("RS-GLinCB", "S9", "S3") > COMPARABLE, says="the regret of RS-GLinCB increases "
+                                                                               "as S grows",
                 place=_SIZE, least=32),
         *root_of_t(_PANELS),
         *times_of_a_trial("S3", "S9", ("OFULog-r", "GLM-UCB", "ECOLog", "RS-GLinCB"),
                           kind="statement", place=_TIMES, stable=_TIMES),
         *claims("faster", time("RS-GLinCB", "ECOLog") > time("GLB-OMD"), on="S3",
                 says="GLB-OMD is faster than {label}", place=_TIMES),
-        *claims("savings", time("OFUGLB") > 10.0 * time("GLB-OMD"), on="S9", says="substantial computational savings",
+        *claims("savings", time("OFUGLB") > 10.0 * time("GLB-OMD"), on="S9", says="GLB-OMD saves substantial "
+                                                                             "computation compared with OFUGLB",
                 place=_TIMES),
     ),
     notes=(
@@ -127,11 +133,11 @@ FIG1 = setting.FIGURES.experiment(
     ),
     interpretations={
         "delta-0.05": Interpretation(
-            "delta is not stated for the synthetic experiments; here 0.05 replaces 0.01",
+            "delta is not stated for the synthetic experiments; in this reading it is 0.05 instead of 0.01",
             {label: {"delta": 0.05} for label in _COMPARED},
         ),
         "ridge-0.5": Interpretation(
-            "for RS-GLinCB, lambda = 1/2 of its authors' code replaces lambda = d of the paper",
+            "RS-GLinCB has lambda = 1/2, as in its authors' code, instead of lambda = d, as in the paper",
             {"RS-GLinCB": {"ridge": 0.5}},
         ),
     },

@@ -10,14 +10,15 @@ _TABLES = {"on": "S3", "place": "Tables 1 and 2, time per round"}
 FIG1_TV = setting.OTHER_ARMS.experiment(
     "fig1-tv",
     "Figures 1 and 3 (v2: 1 and 4)",
-    title="logistic bandits on random instances, fresh arms each round",
-    shows="The figures are those of glm/fig1; here every trial has a different random instance, with new arms in "
-    "every round as in the published one, for S = 3 and S = 5 only.",
+    horizon_stated=True,
+    title="logistic bandits on random instances, new arms in each round",
+    shows="The figures are those of glm/fig1. Here every trial has its own random instance, with new arms in every "
+    "round as in the published instance, and only for S = 3 and S = 5.",
     panels=lambda horizon: setting.norms((3, 5), links.Bernoulli(), fresh=True),
     claims=(
         *logistic_observations(("S3", "S5"), "random instances of the same shape"),
         *claims("cost-grows", time_slope("GLM-UCB", "OFUGLB") > GROWS,
-                says="the cost per round of {label}, which keeps the full history, grows with t", **_TABLES),
+                says="{label} keeps the full history, so its cost per round grows with t", **_TABLES),
         *claims(
             "cost-flat",
             time_slope("GLOC", "ECOLog", "ada-OFU-ECOLog", "OFUL-MLogB", "GLB-OMD") < FLAT,
@@ -25,19 +26,22 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
             **_TABLES,
         ),
         *observations("cost-ofulog-r", time_slope("OFULog-r") > GROWS, on="S3",
-                      says="the cost per round of OFULog-r grows with t", place="in no table"),
+                      says="the cost per round of OFULog-r grows with "
+                      "t", place="the paper's tables do not contain OFULog-r"),
     ),
     notes=(
         setting.UNSTATED,
-        "With new arms in every round, likelihood methods keep the full history at O(t) per round, as in the paper.",
-        "Methods that fit a likelihood run on the first 64 seeds, OFUGLB and OFULog-r on 32; comparisons are paired on "
-        "those.",
+        "With new arms in every round, methods that fit a likelihood keep the full history and cost O(t) per round, as "
+        "in the paper.",
+        "Methods that fit a likelihood run on the first 64 seeds (OFUGLB and OFULog-r on the first 32); comparisons "
+        "with them use only these seeds.",
         setting.WORST_KAPPA,
         setting.ECOLOG,
         setting.ADA,
         setting.TUNING,
-        "RS-GLinCB's O(log^2 t) per round is amortised over few fits. It is not tested: with the constants of its "
-        "theorem nearly all rounds are warm-up, and each of these has a fit, which costs O(t).",
+        "The cost O(log^2 t) per round of RS-GLinCB is an amortised cost of few fits. It is not tested: with the "
+        "constants of its theorem nearly all rounds belong to the warm-up, and each of these makes a fit, which costs "
+        "O(t).",
     ),
     slow={**dict.fromkeys((*setting.MLE, "ada-OFU-ECOLog"), 64), "OFUGLB": 32, "OFULog-r": 32},
     figures=(Curves(not_drawn=setting.UNDRAWN_OTHER_ARMS, logarithmic=True), Cost("S")),

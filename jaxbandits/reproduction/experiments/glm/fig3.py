@@ -20,9 +20,10 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 FIG3 = setting.FIGURES.experiment(
     "fig3",
     "Figure 3, right (v2: 4)",
-    title="Poisson bandits, run time against S",
-    shows="The third panel of Figure 3 shows the running time of Poisson bandits against S, for learners of which the "
-    "text names GLB-OMD and OFUGLB. The paper states T = 3000 and gives times at S = 3 and S = 9.",
+    horizon_stated=True,
+    title="Poisson bandits, running time against S",
+    shows="The third panel of Figure 3 shows the running time on Poisson bandits against S; of the learners, the text "
+    "names GLB-OMD and OFUGLB. The paper states T = 3000 and gives times at S = 3 and S = 9.",
     seeds=64,
     algorithms=_learners,
     panels=lambda horizon: setting.on_instance(horizon, _NORMS, links.Poisson()),
@@ -36,16 +37,17 @@ FIG3 = setting.FIGURES.experiment(
                                 on=panel, says="the running time of GLB-OMD remains stable", place=PLACE_OF_TIMES)
         ),
         *claims("scales", time_over_panels("OFUGLB", "S9", "S3") > LITTLE,
-                says="the running time of OFUGLB scales with S", place=PLACE_OF_TIMES),
+                says="the running time of OFUGLB grows with S", place=PLACE_OF_TIMES),
         *claims("7568-for-2783",
                 time_over_panels("OFUGLB", "S9", "S3").between(_GROWN / COMPARABLE, _GROWN * COMPARABLE),
-                says=f"7568 seconds for 2783, which is {_GROWN:.2g} times, within {COMPARABLE:g} times either way",
+                says=f"from S = 3 to S = 9 the running time of OFUGLB grows from 2783 to 7568 seconds: by a factor of "
+                f"{_GROWN:.2g}, here within a factor of {COMPARABLE:g}",
                 place=PLACE_OF_TIMES),
     ),
     notes=(
         setting.FOUND,
         setting.FOUND_DELTA,
-        "OFUGLB keeps the full history, and its cost per round is O(t). It runs on the first 16 seeds.",
+        "OFUGLB keeps the full history, so its cost per round is O(t). It runs only on the first 16 seeds.",
     ),
     slow={"OFUGLB": 16},
     figures=(Cost("S"), Curves(not_drawn=("uniform",), logarithmic=True)),

@@ -37,20 +37,23 @@ KAPPA = THEOREMS.experiment(
     meters=(meters.kappa(), meters.optimal_slope()),
     claims=(
         *observations("free-of-kappa", growth_over(_KAPPA, "kappa", "GLB-OMD", "GLB-OMD, theory") < 0.1,
-                      says="regret of {label} is free of kappa", place="Theorem 2 (an upper bound)", least=1000),
+                      says="the regret of {label} does not grow with "
+                      "kappa", place="Theorem 2 (an upper bound)", least=1000),
         *observations("gloc-not-free", growth_over(_KAPPA, "kappa", "GLOC") > 0.25,
-                      says="regret of GLOC is not free of kappa", place="Table 1, which has an upper bound",
+                      says="the regret of GLOC grows with kappa", place="Table 1 (an upper bound)",
                       least=1000),
         *observations("stable-in-s", panel_ratio("GLB-OMD", "S9", "S3") < COMPARABLE,
-                      says="regret of GLB-OMD does not grow much", place="Figure 3 (with more seeds)", least=1000),
+                      says="from S = 3 to S = 9 the regret of GLB-OMD does not grow "
+                      "much", place="Figure 3 (with more seeds)", least=1000),
     ),
     notes=(
-        "kappa = 2 + 2 cosh(S) over the ball, and the metric kappa is that of each instance. d = 2, K = 20, with one "
-        "arm set per trial. Regret saturates at that of uniform play, about 1600.",
+        "The largest kappa over the ball is 2 + 2 cosh(S); the metric kappa is that of each instance. d = 2, K = 20, "
+        "and each trial has one arm set. Regret cannot grow beyond that of uniform play, about 1,600, by much.",
     ),
     interpretations={
         "delta-0.01": Interpretation(
-            "delta is not stated for the synthetic experiments; here 0.01, the value for Covertype, replaces 0.05",
+            "delta is not stated for the synthetic experiments; in this reading it is 0.01, the value for Covertype, "
+            "instead of 0.05",
             {key: {"delta": 0.01} for key in ("GLB-OMD", "GLB-OMD, theory", "GLB-OMD, data radius", "ECOLog", "GLOC")},
         )
     },

@@ -61,15 +61,17 @@ KAPPA_STAR = THEOREMS.experiment(
         for length in _LENGTHS
     },
     claims=(
-        *_falls("falls", "regret falls as kappa_* grows", 0.0),
-        *_falls("falls-as-root", "regret falls at least as fast as the leading term sqrt(T / kappa_*)", -0.5),
+        *_falls("falls", "regret decreases as kappa_* grows", 0.0),
+        *_falls("falls-as-root", "regret decreases with kappa_* at least as fast as the leading term sqrt(T / "
+                                 "kappa_*)", -0.5),
     ),
     notes=(
-        "S = 5 throughout, hence a single kappa (150) over the ball. The 20 arms are evenly spaced on a circle, "
-        "whose radius gives values of kappa_* between 5 and 147. d = 2, delta = 0.05.",
+        "In all panels S = 5, so the largest kappa over the ball is the same (150). The 20 arms are evenly spaced on a "
+        "circle, whose radius differs between the panels and gives values of kappa_* between 5 and 147. d = 2 and "
+        "delta = 0.05.",
         "The second term of the bound, kappa d^2 log(T)^2, does not decrease with kappa_*, and at these T it is "
-        "the larger term. The means of longer arms also differ more.",
-        "OFUGLB runs on the first 64 seeds.",
+        "the larger term. Moreover, the mean rewards of longer arms differ more.",
+        "OFUGLB runs only on the first 64 seeds.",
     ),
     slow={"OFUGLB": 64},
     width=32,

@@ -46,15 +46,16 @@ RATES = THEOREMS.experiment(
         "as-the-law",
         growth("GLB-OMD") < _HIGH,
         on={name: panel.title for name, panel in _panels(HORIZON).items()},
-        says=f"regret of GLB-OMD grows at most as sqrt(T) log T does, to the power {_HIGH:.3f} over the last decade",
+        says="the regret of GLB-OMD grows no faster than sqrt(T) log T, whose growth exponent over the last decade is "
+        f"{_HIGH:.3f}",
         place="Theorem 2 (an upper bound)",
     ),
     notes=(
-        "The exponent is the least-squares slope of log(mean regret) on log(t) over the last decade, up to T = "
-        "100,000. For sqrt(T) log T this exponent is 0.647 from 300 to 3,000 rounds, where the figures end, and that "
-        "of the claims here; for sqrt(T) it is 1/2.",
-        "The theorem is an upper bound whose second term dominates up to T of about 10^6, so that an exponent "
-        "above that of the law would not contradict it.",
+        "The growth exponent is the least-squares slope of log(mean regret) on log(t) over the last decade of rounds, "
+        f"from 10,000 to 100,000. There sqrt(T) log T has the exponent {_HIGH:.3f}; from 300 to 3,000 rounds, where "
+        f"the figures end, it has 0.647. The exponent of sqrt(T) is 1/2.",
+        "The theorem is an upper bound, and up to T of about 10^6 its second term dominates. A larger exponent than "
+        "that of sqrt(T) log T would therefore not contradict the theorem.",
     ),
     figures=(Curves(logarithmic=True),),
 )

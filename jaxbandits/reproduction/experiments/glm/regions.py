@@ -126,7 +126,7 @@ class Regions:
 REGIONS = THEOREMS.experiment(
     "regions",
     "v2 Figure 3",
-    title="confidence regions of one trace in the plane, logistic bandits",
+    title="confidence regions in the plane, computed from the same plays, logistic bandits",
     shows="Figure 3 of the paper's second version shows confidence regions of the parameter in the plane, for "
     "GLB-OMD, OFUGLB and GLM-UCB.",
     seeds=32,
@@ -140,22 +140,24 @@ REGIONS = THEOREMS.experiment(
     record_points=3000,
     claims=(
         *claims("smaller", mean("GLB-OMD", of="ellipses") < 0.1,
-                says="the ellipse of GLB-OMD is far smaller than GLM-UCB's", **_FIGURE),
+                says="the ellipse of GLB-OMD is far smaller than that of GLM-UCB", **_FIGURE),
         *observations(
             "half-of-the-ball",
             mean("GLB-OMD", of="area GLB-OMD") < 0.5,
-            says="within the ball, which GLM-UCB's covers, the region of GLB-OMD has at most half of the ball's area",
+            says="within the ball, which the region of GLM-UCB covers, the region of GLB-OMD has at most half of the "
+            "ball's area",
             **_FIGURE,
         ),
         *observations("ofuglb-half", mean("GLB-OMD", of="area OFUGLB") < 0.5,
-                      says="within the ball the region of OFUGLB has at most half of its area too", **_FIGURE),
+                      says="within the ball, the region of OFUGLB has at most half of the ball's area too", **_FIGURE),
         *claims("comparable", mean("GLB-OMD", of="area GLB-OMD") - 2.0 * mean("GLB-OMD", of="area OFUGLB") < 0.0,
-                says="the region of GLB-OMD is comparable to OFUGLB's within the ball", **_FIGURE),
+                says="within the ball, the region of GLB-OMD is comparable to that of OFUGLB", **_FIGURE),
     ),
     notes=(
-        "Areas are those within the ball of radius S = 3, as shares of the ball; the picture shows the trial of "
-        "the first seed. The region of GLM-UCB is the set of parameters behind its bonus. The metric ellipses is "
-        "the area of GLB-OMD's ellipse divided by that of GLM-UCB's, without intersection with the ball.",
+        "The metric 'area NAME' is the area of a learner's region within the ball of radius S = 3, as a share of the "
+        "area of the ball. The picture shows the trial of the first seed. The region of GLM-UCB is the set of "
+        "parameters from which its bonus is derived. The metric ellipses is the area of GLB-OMD's ellipse divided by "
+        "that of GLM-UCB's, without intersection with the ball.",
     ),
     figures=(Regions(),),
     float64=True,

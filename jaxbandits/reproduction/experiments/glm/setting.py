@@ -40,11 +40,11 @@ from jaxbandits.reproduction.engine import (
 DELTA = 0.05
 _PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
 PRESETS = {
-    "experiments": "constants of the theorems, but lambda = d (lambda_t = d log(1 + t) for likelihood methods), as in "
-    "the paper's figures; RS-GLinCB has the constants of its authors' code, or those of its theorem ('theorem'); "
-    "ECOLog is that of public code, with the score and radius of its paper's lemmas ('link score'), or with our radius "
-    "('data radius')",
-    "theory": "as experiments, but GLB-OMD has the lambda that Theorem 1 needs",
+    "experiments": "constants of the theorems, but lambda = d (lambda_t = d log(1 + t) for methods that fit a "
+    "likelihood), as in the paper's figures; RS-GLinCB has the constants of its authors' code (those of its theorem if "
+    "the label says 'theorem'); ECOLog is that of public code (with the score and radius of its paper's lemmas if the "
+    "label says 'link score', with our radius if it says 'data radius')",
+    "theory": "as in the preset experiments, but GLB-OMD has the lambda that Theorem 1 needs",
 }
 _IN_FIGURES = {  # label: name in the table
     "OFUGLB": "ofuglb",
@@ -63,51 +63,58 @@ _MULTIPLIED = (
     f"{k} {', '.join(f'{v:g}' for v in multipliers.MULTIPLIERS[name].values())}" for k, name in _IN_FIGURES.items()
 )
 TUNED = {
-    "practical": "as experiments, but every radius is multiplied by a factor that was tuned once on fixed arms "
-    f"(jaxbandits tune glm): {'; '.join(_MULTIPLIED)}",
-    "tuned": "as practical, but every learner is tuned in each panel, on the same grid and on separate seeds",
+    "practical": "as in the preset experiments, but every radius is multiplied by a factor that was tuned once on "
+    f"fixed arms (jaxbandits tune glm): {'; '.join(_MULTIPLIED)}",
+    "tuned": "every learner is tuned in each panel, on the grid of the preset practical and on separate seeds",
 }
 TUNING = (
-    "Presets practical and tuned multiply radii, with 36 points for each learner: one radius by 1e-4 to 1, or two by "
-    "six multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog). The points are compared by races on 64 seeds "
-    "not used for any verdict, or on 32 (16 for the table, 32 for RS-GLinCB) after a third of the rounds for learners "
-    "that fit a likelihood. Practical is tuned once, on fixed arms with S = 3 and 5 (glm/fig1-fixed), for all figures "
-    "(jaxbandits tune glm); tuned in each panel. After a third of the rounds greedy play looks better than it is, so "
-    "that GLM-UCB and OFULog-r received multipliers at or near the lower end of the grid."
+    "The presets practical and tuned multiply confidence radii by factors from a grid of 36 points per learner: 36 "
+    "factors from 1e-4 to 1 for a single radius, or 6 x 6 factors from 0.003 to 1 for two radii (RS-GLinCB, "
+    "ada-OFU-ECOLog). The points are compared by races on 64 seeds that no verdict uses. Learners that fit a "
+    "likelihood are compared after a third of the rounds, on 32 seeds in the preset tuned, and on 16 (RS-GLinCB: 32) "
+    "in the preset practical. The preset practical is tuned once, on fixed arms with S = 3 and 5 (glm/fig1-fixed), and "
+    "used in all figures (jaxbandits tune glm); the preset tuned is tuned in each panel. After a third of the rounds "
+    "greedy play looks better than it is at the end, so GLM-UCB and OFULog-r received factors at or near the lower end "
+    "of the grid."
 )
 FOUND = (
-    "The paper states neither d, K nor the arms. The instance here is that of the experiments of RS-GLinCB's "
-    "authors, whose six values of kappa agree with those that the paper states (glm/kappas): d = 5, K = 20 arms, "
-    "new in every round, the same in all trials and at every S. Trials differ only in the noise of the rewards."
+    "The paper states neither d, K nor the arms. These runs use the instance of the experiments of RS-GLinCB's "
+    "authors, whose six values of kappa agree with those that the paper states (glm/kappas): d = 5, and K = 20 new "
+    "arms in every round, which are the same in all trials and at every S. Trials differ only in the noise of the "
+    "rewards."
 )
 FOUND_DELTA = (
     "The paper does not state delta either; it is 0.01 here, as in the experiments on that instance and in the "
     "paper's experiment on Covertype."
 )
 FOUND_KAPPA = (
-    "RS-GLinCB has the constants of its authors' code, but lambda = d, as the paper says; with those of its theorem "
-    "every round is warm-up. It and GLOC are given the kappa of the instance, as in that code."
+    "RS-GLinCB has the constants of its authors' code, but lambda = d, as the paper says. With the constants of its "
+    "theorem every round belongs to the warm-up. RS-GLinCB and GLOC are given the kappa of the instance, as in that "
+    "code."
 )
 UNSTATED = (
-    "The paper states neither d, K, the arms nor delta. In addition to the instance of Figures 1 to 3 we use K = "
-    "20 arms uniform in the unit ball, delta = 0.05, and d = 2 with one arm set per trial, or d = 5 with a new "
-    "arm set in each round."
+    "The paper states neither d, K, the arms nor delta. In addition to the instance of Figures 1 to 3, we use K = 20 "
+    "arms drawn uniformly from the unit ball, and delta = 0.05. In glm/fig1-fixed and glm/fig2-fixed, d = 2 and each "
+    "trial has one arm set; in glm/fig1-tv, d = 5 and each round has a new arm set."
 )
 COUNTS = (
-    "With fixed arms the likelihood needs only counts and reward sums of K arms: likelihood methods are exact and cost "
-    "O(K) per round instead of O(t)."
+    "With fixed arms the likelihood depends only on the counts and reward sums of K arms, so methods that fit a "
+    "likelihood are exact at a cost of O(K) per round instead of O(t)."
 )
 WORST_KAPPA = (
-    "RS-GLinCB receives the largest kappa over the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9, since "
-    "the kappa of its instance, which is smaller and differs from trial to trial, is not known to a learner."
+    "RS-GLinCB receives the largest kappa over the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9, "
+    "because a learner cannot know the kappa of its instance, which is smaller and differs from trial to trial."
 )
 ECOLOG = (
-    "ECOLog is that of public code (the repository of RS-GLinCB's authors), which adds a width in the space of "
-    "parameters to the mean reward. 'ECOLog, link score' scores by x'theta, with the radius of the lemmas in its "
-    "paper; 'ECOLog, data radius' has a smaller radius of ours, from Ville's inequality. In the presets practical and "
-    "tuned the multiplier applies to this last radius."
+    "ECOLog is that of public code (the repository of RS-GLinCB's authors), which scores an arm by its mean reward "
+    "plus a width in the space of parameters. 'ECOLog, link score' scores an arm by x'theta plus a width, with the "
+    "radius of the lemmas in its paper; 'ECOLog, data radius' does so with a smaller radius of ours, from Ville's "
+    "inequality. In the presets practical and tuned, ECOLog has this last radius times its factor."
 )
-ADA = "ada-OFU-ECOLog has a reconstructed warm-up, to whose rounds it fits a likelihood; it is only in the tables."
+ADA = (
+    "ada-OFU-ECOLog has a reconstructed warm-up, and fits a likelihood to the rounds of the warm-up; it is shown only "
+    "in the tables."
+)
 MLE = ("OFUGLB", "OFULog-r", "GLM-UCB", "RS-GLinCB", "RS-GLinCB, theorem")
 RADII = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADII_ALONE = tuple(np.geomspace(1e-4, 1.0, len(RADII) ** 2).tolist())
@@ -233,21 +240,27 @@ PER_PANEL = Tuning(
     ("tuned",), grid, "regret", seeds=64, slow=dict.fromkeys((*MLE, "ada-OFU-ECOLog"), (32, 3)), tolerance=TOLERANCE
 )
 MOST, SOME = 512, 256  # seeds of one-pass and of likelihood methods
-SEEDS_NOTE = f"Methods that fit a likelihood run on the first {SOME} seeds of {MOST}; comparisons are paired on those."
+SEEDS_NOTE = (
+    f"Methods that fit a likelihood run on the first {SOME} of {MOST} seeds; comparisons with them use only these "
+    f"seeds."
+)
 _SHARED: Fields = {
     "horizon": 3000,
     "presets": PRESETS | TUNED,
-    "reconstructed": {"ECOLog": "ECOLog as in public code, which of them guessed"},
+    "reconstructed": {"ECOLog": "ECOLog is that of public code (which code the paper ran is a guess)"},
     "tuning": PER_PANEL,
     "width": 32,
     "float64": True,
 }
-SLOW_NOTE = "Methods that fit a likelihood cost O(t) per round and run on the first 64 seeds; comparisons are paired."
+SLOW_NOTE = (
+    "Methods that fit a likelihood cost O(t) per round and run on the first 64 seeds; comparisons with them use only "
+    "these seeds."
+)
 FIGURES = Study(
     "glm",
     _PAPER,
     seeds=200,
-    guessed="instance identified by its six kappas; delta guessed",
+    guessed="the instance was identified by its six values of kappa, and delta is guessed",
     algorithms=learners_on_instance,
     slow=dict.fromkeys(MLE, 64),
     **_SHARED,
@@ -256,7 +269,7 @@ OTHER_ARMS = Study(
     "glm",
     _PAPER,
     seeds=MOST,
-    guessed="d, K, law of the arms and delta guessed",
+    guessed="d, K, the distribution of the arms and delta are guessed",
     algorithms=learners_given_norm,
     **_SHARED,
 )

@@ -27,7 +27,7 @@ def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str
 BOUND = THEOREMS.experiment(
     "bound",
     "Theorem 1",
-    title="regret and the explicit bound",
+    title="regret, and the explicit bound of Theorem 1",
     meters=(Meter("noise_power", _noise_power),),
     derive=_with_bound,
     record_points="log",
@@ -36,9 +36,9 @@ BOUND = THEOREMS.experiment(
                   says="regret stays below the explicit bound with probability at least 1 - 1/T", place="Theorem 1",
                   cannot_fail=OUT_OF_REACH.format(most="2 T", what="regret"), least=1000),
         *observations("bound-loose", share("Hvt-UCB", of="share_of_bound", at_most=1e-3) > 0.99, on=LAWS.keys(),
-                      says="the bound is loose: regret is below a thousandth of it", place="Theorem 1",
+                      says="the bound is loose: regret is below a thousandth of the bound", place="Theorem 1",
                       cannot_fail=OUT_OF_REACH.format(most="2000 T", what="a thousand times regret"), least=1000),
     ),
-    notes=("The paper omits the factor of the second term: with the correct w_t it is 4 c L kappa / sqrt(lambda).",),
+    notes=("The paper omits a factor 4 of the second term, which with the correct w_t is 4 c L kappa / sqrt(lambda).",),
     figures=(Bound(),),
 )

@@ -40,7 +40,7 @@ def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str
 BOUND_ONLY = THEOREMS.experiment(
     "bound-only",
     "Corollary 1",
-    title="regret and coverage with a bound on the moments only",
+    title="regret and coverage if only a bound on the moments is known",
     presets={"theory": "every constant as the theorems state it; Hvt-UCB receives the largest possible nu_t"},
     algorithms=_given_a_bound,
     panels=lambda horizon: {
@@ -71,9 +71,9 @@ BOUND_ONLY = THEOREMS.experiment(
         ),
     ),
     notes=(
-        f"log10 of the noise's scale is uniform on (0, {_DECADES:g}) in every round, as in Figures 3 and 4(a); the "
-        "learner is given its largest value.",
-        "With constant nu_t the corollary is Theorem 1, which `linear/bound` tests.",
+        f"In every round log10 of the scale of the noise is drawn uniformly from (0, {_DECADES:g}), as in Figures 3 "
+        f"and 4(a). The learner is given the largest possible scale.",
+        "If nu_t is constant, the corollary is the same as Theorem 1, which linear/bound tests.",
     ),
     figures=(Bound(), Shares(metric="error_ratio")),
 )

@@ -41,8 +41,8 @@ def _shares_of_rounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mappi
 COVERAGE = THEOREMS.experiment(
     "coverage",
     "Lemma 1",
-    title="estimation error over the confidence radius",
-    presets={**THEORY, "practical": f"tuned: {multipliers_of('hvt_ucb')}, which no theorem covers"},
+    title="estimation error divided by the confidence radius",
+    presets={**THEORY, "practical": f"tuned multipliers, which no theorem covers: {multipliers_of('hvt_ucb')}"},
     metric="error_ratio",
     tabulated=("clipped_share", "leverage_share"),
     meters=(meters.coverage(), Meter("clipped", _is_clipped), Meter("leverage", _leverage)),
@@ -51,13 +51,15 @@ COVERAGE = THEOREMS.experiment(
         *theorems("covers", share("Hvt-UCB", of="error_ratio") > 0.99,
                   says="theta* lies in all confidence sets with probability at least 1 - 4 delta", **_JUDGED),
         *observations("radius-loose", share("Hvt-UCB", of="error_ratio", at_most=0.01) > 0.99,
-                      says="the radius is loose: the error stays below a hundredth of it", **_JUDGED),
+                      says="the radius is loose: the estimation error stays below a hundredth of it", **_JUDGED),
     ),
     notes=(
-        "error_ratio is the running maximum of ||theta_{t+1} - theta*||_{V_t} / beta_t. The failure probability 4 "
-        "delta = 1/(2T) is 2.8e-5, far below what these trials can resolve.",
-        "clipped_share is the share of rounds whose residual the Huber loss clips. leverage_share is the share of "
-        "rounds in which sigma_t is its third term, which grows with the width of the arm and does not depend on nu_t.",
+        "The metric error_ratio is the running maximum of ||theta_{t+1} - theta*||_{V_t} / beta_t. The failure "
+        "probability 4 delta = 1/(2T) is 2.8e-5. So small a probability cannot be measured with this number of "
+        "trials; the rows test for at most 1 % of failures.",
+        "The metric clipped_share is the share of rounds in which the Huber loss clips the residual. The metric "
+        "leverage_share is the share of rounds in which the third term determines sigma_t; this term grows with the "
+        "width of the arm and does not depend on nu_t.",
     ),
     interpretations={"extra-sigma": EXTRA_SIGMA},
     figures=(Shares(),),

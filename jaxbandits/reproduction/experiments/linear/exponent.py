@@ -6,10 +6,10 @@ from jaxbandits.reproduction.experiments.linear.setting import ARMS, DIM, THEORE
 from jaxbandits.reproduction.sentences import growth, observations
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
-_GROWS = "regret grows no faster than T^(1/(1 + eps)), "
+_GROWS = "regret grows no faster than T^(1/(1 + eps)), the rate of the worst case"
 _STATEMENTS = {  # preset, wording and place by id
-    "worst-case": ("theory", f"{_GROWS}the rate of the worst case", "Theorem 1 and Corollary 1 (upper bounds)"),
-    "tuned": ("practical", f"{_GROWS}with tuned constants too", "Theorem 1"),
+    "worst-case": ("theory", f"with the theorem's constants, {_GROWS}", "Theorem 1 and Corollary 1 (upper bounds)"),
+    "tuned": ("practical", f"with tuned constants, {_GROWS}", "Theorem 1"),
 }
 _MARGIN = 0.05  # the noise has moments of all orders below 1 + eps + _MARGIN
 
@@ -23,7 +23,7 @@ EXPONENT = THEOREMS.experiment(
     "exponent",
     "Theorem 1 and Corollary 1",
     float64=True,  # V^{-1} drifts in float32 from about 1e5 rounds on
-    title="growth of regret against the order of the moment",
+    title="exponent of the growth of regret, against the order of the moment",
     horizon=2**17,
     record_points="log",
     presets={"practical": f"tuned on Figure 1: {multipliers_of('hvt_ucb')}", "theory": THEORY["theory"]},
@@ -45,10 +45,11 @@ EXPONENT = THEOREMS.experiment(
     ),
     notes=(
         "The exponent is the least-squares slope of log(mean regret) on log(t) over the last decade of rounds. The "
-        "theorem bounds the regret of the worst instance, whereas every trial draws its own instance. The bound lies "
-        "orders of magnitude above the regret, so a larger exponent at these T does not contradict it: the regret has "
-        "not reached its asymptotic rate yet.",
-        "If nu_t = nu, the two rates of the paper coincide: (1 - eps)/(2(1 + eps)) + 1/2 = 1/(1 + eps).",
+        "theorem bounds the regret of the worst instance, whereas every trial draws its own instance. The bound is "
+        "orders of magnitude larger than the regret, so a larger exponent at these T does not contradict the theorem: "
+        "the regret has not yet reached its asymptotic rate.",
+        "If nu_t = nu in every round, the rates of Theorem 1 and Corollary 1 coincide: (1 - eps)/(2(1 + eps)) + 1/2 = "
+        "1/(1 + eps).",
     ),
     figures=(Exponents("eps", theory=worst_case_exponent, statement="1/(1 + eps), worst case"),),
 )

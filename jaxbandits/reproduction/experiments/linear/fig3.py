@@ -24,7 +24,7 @@ FIG3 = setting.FIGURES.experiment(
     },
     claims=(
         *claims("crmm-poor", mean("CRMM") > MUCH * mean("Hvt-UCB"), median("CRMM") > MUCH * median("Hvt-UCB"),
-                on=_JUDGED, says="CRMM is poor on asymmetric noise", place=_PLACE),
+                on=_JUDGED, says="CRMM is poor under asymmetric noise", place=_PLACE),
         *observations("far-ahead", mean("Hvt-UCB") < 1.0 / MUCH * mean("OFUL", "CRTM"), on=_JUDGED,
                       says="Hvt-UCB is far ahead of {rival}",
                       place="Figure 3 (the text compares with HEAVY-OFUL and CRMM only)"),
@@ -34,7 +34,7 @@ FIG3 = setting.FIGURES.experiment(
         "The paper prints eps = 1.49, which lies outside (0, 1]; it must mean 1 + eps = 1.49. The noise is centred and "
         "scaled as in Figure 4(a).",
         setting.ONE_NORMALISATION,
-        "Pareto(b) - 1 has the distribution Lomax(b). After centring, the two panels are the same experiment, so "
-        "claims about them count only once.",
+        "If X has the distribution Pareto(b), then X - 1 has the distribution Lomax(b). After centring, the panels "
+        "pareto and lomax are therefore the same experiment, and claims are tested in one of them only.",
     ),
 )

@@ -22,17 +22,17 @@ FIG5 = setting.FIGURES.experiment(
     "fig5",
     "Figure 5 (Appendix E.3)",
     title="arm sets that change",
-    shows="Figure 5 shows the cumulative regret for arm sets that change: the panels have all 50 arms, a random 40, "
-        "and a random 30 of them in each round. Of the learners, the text names Hvt-UCB, HEAVY-OFUL, CRTM and the one "
-        "with medians of means. The paper states 50 arms drawn before the experiment begins, regret against the best "
-    "arm of each round, and 5 trials.",
-    guessed="noise guessed",
+    shows="Figure 5 shows the cumulative regret for arm sets that change: in each round, the first panel offers all 50 "
+        "arms, the second a random 40 of them, and the third a random 30. The text names Hvt-UCB, HEAVY-OFUL, CRTM and "
+        "the learner with medians of means. The paper states 50 arms drawn before the experiment begins, regret "
+        "against the best arm of each round, and 5 trials.",
+    guessed="the noise is guessed",
     algorithms=setting.learners_with_common_bound(eps=0.99, bound=1.31),
     panels=lambda horizon: _PANELS,
     claims=(
         *claims("best", mean("Hvt-UCB") < _RIVALS, on=_PANELS.keys(), says="Hvt-UCB is best", **_FIGURE),
         *claims("medians-fail", mean("CRMM") > MUCH * mean("Hvt-UCB"), on=_CHANGING,
-                says="medians fail once the sets change", **_FIGURE),
+                says="the learner with medians (CRMM) fails when the arm sets change", **_FIGURE),
         *claims("competitive", mean("HEAVY-OFUL", "CRTM") < COMPARABLE * mean("Hvt-UCB"), on=_PANELS.keys(),
                 says="{label} is competitive", **_FIGURE),
     ),

@@ -28,7 +28,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 HEAVY_OFUL = Experiment(
     name="linear/heavy-oful",
-    title="the setting of HEAVY-OFUL's own experiment",
+    title="the setting of the experiment in HEAVY-OFUL's paper",
     source="Huang, Zhong, Wang & Yang, NeurIPS 2023",
     horizon=1_000,
     seeds=256,
@@ -40,16 +40,17 @@ HEAVY_OFUL = Experiment(
     metric="regret",
     claims=(
         *observations("beats-tofu", mean("HEAVY-OFUL") < mean("TOFU"), on=_DECADES.keys(),
-                      says="HEAVY-OFUL is better than TOFU in its own setting", **_PLACE),
+                      says="HEAVY-OFUL is better than TOFU in the setting of its own paper", **_PLACE),
         *observations("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=_DECADES.keys(),
                       says="Hvt-UCB is comparable to HEAVY-OFUL in this setting", **_PLACE),
         *observations("far-ahead", mean("HEAVY-OFUL", "Hvt-UCB") < 1.0 / MUCH * mean("OFUL", "CRTM", "TOFU"),
-                      on="scale2", says="knowing nu_t puts {label} far ahead of {rival} in this setting", **_PLACE),
+                      on="scale2", says="knowing nu_t, {label} is far ahead of {rival}", **_PLACE),
     ),
     notes=(
-        "d = 10, K = 20, arms of norm 1 with positive coordinates, theta* = (1, ..., 1)/sqrt(d), Student t noise (2), "
-        "eps = 0.99, as in public code for the paper. T is 1000 instead of the 10,000 of that code, because a round of "
-        "HEAVY-OFUL costs O(t d^2). MENU is left out, because that code keeps one arm set for a whole epoch of MENU.",
+        "As in public code for the paper, d = 10, K = 20, arms have norm 1 and positive coordinates, theta* = (1, ..., "
+        "1)/sqrt(d), the noise is Student's t(2), and eps = 0.99. T is 1,000, not 10,000 as in that code, because a "
+        "round of HEAVY-OFUL costs O(t d^2). MENU is omitted, because that code keeps one arm set for a whole epoch of "
+        "MENU.",
         "The multipliers were tuned on Figure 1 (d = 2), not on this setting.",
         "HEAVY-OFUL and TOFU run only on the first 64 seeds. Comparisons with them use these seeds.",
     ),

@@ -27,7 +27,7 @@ def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 MDP = Experiment(
     name="linear/mdp",
-    title="Linear MDP with Student t rewards (2.1 degrees of freedom)",
+    title="linear MDP with Student t rewards (2.1 degrees of freedom)",
     source=f"ours, after the discussion in {PAPER}, Section 6.1",
     horizon=1500,
     seeds=256,
@@ -49,14 +49,14 @@ MDP = Experiment(
     tuning=QUICK_PER_PANEL,
     claims=(
         *observations("better", mean("Hvt estimators") < mean("OFUL estimators"), on="mdp",
-                      says="Hvt estimators are better", place="Section 6.1"),
+                      says="Hvt estimators are better than OFUL estimators", place="Section 6.1"),
         *observations("most-trials", wins("Hvt estimators", "OFUL estimators") > 0.5, on="mdp",
-                      says="Hvt estimators are better in most trials", place="Section 6.1"),
+                      says="Hvt estimators are better than OFUL estimators in most trials", place="Section 6.1"),
     ),
     notes=(
         OURS,
         UNTUNED,
-        "A round is an episode. Learners receive the moment bound 1.31; the exact moment of t(2.1) at eps = 0.99 "
+        "Each round is an episode. Learners receive the moment bound 1.31; the exact bound for t(2.1) at eps = 0.99 "
         "is 4.388.",
     ),
 )

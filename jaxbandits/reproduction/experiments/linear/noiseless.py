@@ -45,7 +45,8 @@ NOISELESS = THEOREMS.experiment(
     "Theorem 1",
     title="regret without noise, against T",
     horizon=_LONGEST,
-    presets={"all": "the practical multipliers; beta times 1e-3 alone; every constant as the theorem states it"},
+    presets={"all": "three learners: Hvt-UCB with the practical multipliers, with only beta multiplied by 1e-3, and "
+        "with the theorem's constants"},
     algorithms=_multipliers,
     panels=_panels,
     record_points=4,
@@ -53,21 +54,23 @@ NOISELESS = THEOREMS.experiment(
         *observations(
             "polylogarithmic",
             growth_over(_HORIZONS, "T", "Hvt-UCB, theory") < _RATE,
-            says="without noise regret is polylogarithmic in T for eps = 1, no faster than the explicit bound",
+            says="without noise and for eps = 1, regret is polylogarithmic in T: it grows no faster than the explicit "
+            "bound",
             place="Theorem 1 with nu_t = 0 (an upper bound)",
             least=1000,
         ),
         *observations("with-multipliers", growth_over(_HORIZONS, "T", "Hvt-UCB", _COVERING) < _RATE,
-                      says="without noise regret grows no faster than the explicit bound with multipliers too",
+                      says="with multipliers too, regret without noise grows no faster than the explicit bound",
                       place="Theorem 1", least=1000),
     ),
     notes=(
         "The constants of the theorem depend on T, so every T is a separate run. The bound at nu_t = 0 is of order "
         "log(T)^3; its slope between these T is computed from its explicit form.",
-        "The factor 1e-3 is the power of ten for which the radius, about 5, just covers theta* before the first round "
-        "(the distance is sqrt(lambda) S = 1.4). The practical constants were tuned with noise and may be smaller.",
-        "The theorem bounds regret from above, and the bound lies orders of magnitude above the regret. A steeper "
-        "slope therefore does not contradict it: the regret has not reached its rate at these T.",
+        "The factor 1e-3 is the smallest power of ten with which the confidence set still contains theta* before the "
+        "first round: the radius is then about 5, and the distance of theta* is sqrt(lambda) S = 1.4. The practical "
+        "multipliers were tuned with noise, and the radius of that preset may be smaller.",
+        "The theorem bounds regret from above, and the bound is orders of magnitude larger than the regret. A steeper "
+        "slope therefore does not contradict the theorem: at these T the regret has not reached its asymptotic rate.",
     ),
     figures=(Against("T"),),
     float64=True,

@@ -49,17 +49,19 @@ SCALE = THEOREMS.experiment(
     "Theorem 1",
     title="regret against the scale of the noise",
     horizon=6_000,
-    presets={"both": "two learners: the practical multipliers; every constant as the theorem states it"},
+    presets={"both": "two learners: Hvt-UCB with the practical multipliers, and 'Hvt-UCB, theory' with the theorem's "
+                     "constants"},
     algorithms=_both,
     panels=_panels,
     claims=(
         *observations("root-of-sum", growth_over(_SCALES, "nu", *_LABELS) < 1.0,
-                      says="regret grows no faster than the root of the sum of nu_t^2", **_ON_BOUND),
+                      says="regret grows no faster than the square root of the sum of nu_t^2", **_ON_BOUND),
         *observations(
             "sum-counts",
             *(
                 panel_ratio(
-                    label, {"nu_t over 1.5 decades": ("varying",)}, {"the constant nu of the same sum": ("equal",)}
+                    label, {"nu_t that varies over 1.5 "
+                            "decades": ("varying",)}, {"the constant nu with the same sum": ("equal",)}
                 )
                 < COMPARABLE
                 for label in _LABELS
@@ -69,10 +71,11 @@ SCALE = THEOREMS.experiment(
         ),
     ),
     notes=(
-        "Student t noise (2.1) of moment scale nu at eps = 0.99; learners receive nu_t in each round. Regret cannot "
-        "exceed the regret of uniform play by much, so slopes flatten at large nu.",
+        "The noise has Student's t distribution (2.1) with moment scale nu at eps = 0.99, and learners receive nu_t in "
+        "each round. Regret cannot exceed the regret of uniform play by much, so its slope is smaller at large nu.",
         "The practical multipliers were tuned with the noise of Figure 1 and are not meant for nu far below 1.",
-        "The constant nu is the root mean square of nu_t, so the sums of squares are equal in expectation.",
+        "In the panel with constant nu, nu is the root mean square of the varying nu_t, so that the sums of squares "
+        "are equal in expectation.",
     ),
     figures=(Against("nu"),),
 )

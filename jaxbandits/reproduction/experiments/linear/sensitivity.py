@@ -36,7 +36,7 @@ SENSITIVITY = Experiment(
     source="ours, on Figure 1 of Wang, Zhang, Zhao & Zhou, ICML 2025",
     horizon=6_000,
     seeds=64,
-    presets={"practical": f"around {multipliers_of('hvt_ucb')}, alpha = 4, nu = 1.31, eps = 0.99"},
+    presets={"practical": f"nominal point: {multipliers_of('hvt_ucb')}, alpha = 4, nu = 1.31, eps = 0.99"},
     algorithms=_algorithms,
     panels=lambda horizon: {
         "max": Panel(
@@ -49,16 +49,19 @@ SENSITIVITY = Experiment(
         *(
             claim
             for id, says, changes in (
-                ("nu-overstated", "nu overstated 10 times costs little", {"moment_bound": 10 * _NU}),
-                ("nu-understated", "nu understated 10 times costs little", {"moment_bound": 0.1 * _NU}),
-                ("eps-understated", "eps understated costs little", {"eps": 0.5}),
+                ("nu-overstated", "overstating nu 10 times costs little: regret at most "
+                                  "doubles", {"moment_bound": 10 * _NU}),
+                ("nu-understated", "understating nu 10 times costs little: regret at most "
+                                   "doubles", {"moment_bound": 0.1 * _NU}),
+                ("eps-understated", "understating eps costs little: regret at most doubles", {"eps": 0.5}),
             )
             for claim in observations(id, at_point(changes, NOMINAL, factor=2.0) < 0.0, says=says, **_SWEPT)
         ),
         *observations("printed-radius", at_point({"beta_scale": 1.0}, NOMINAL, factor=10.0) > 0.0,
-                      says="the printed radius costs much", **_SWEPT),
+                      says="the printed radius costs much: regret is more than 10 times as large", **_SWEPT),
         *observations("ridge-step", at_point({"step_size": 1.0}, NOMINAL) < 0.0,
-                      says="the step size of ridge regression is at least as good as the printed one", **_SWEPT),
+                      says="the step size of ridge regression (1) is at least as good as the printed one "
+                      "(4)", **_SWEPT),
     ),
     notes=("Each map varies two of the five hyperparameters around the nominal point; the other three have their "
         "nominal values.",),

@@ -37,11 +37,12 @@ def multipliers_of(name: str) -> str:
 
 
 PRESETS = {
-    "practical": "tuned once, by one protocol for all learners, on Figure 1 (jaxbandits tune linear): "
+    "practical": "tuned once, on Figure 1, by the same protocol for all learners (jaxbandits tune linear); "
+                 "multipliers: "
     + "; ".join(f"{label} {multipliers_of(name)}" for label, name in _IN_FIGURES.items()),
     "theory": "every constant as the theorems state it",
 }
-TUNED = {"tuned": "as practical, but every learner is tuned in each panel, on the same grid and on separate seeds"}
+TUNED = {"tuned": "every learner is tuned in each panel, on the grid of the preset practical and on separate seeds"}
 NORMALISATIONS = {  # readings of "rescaled to satisfy L = 1"; by panel: unit_arms, title
     "max": (False, "arms divided by the largest norm"),
     "unit": (True, "every arm of norm 1"),
@@ -51,33 +52,34 @@ RADII = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 THRESHOLDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADII_ALONE = tuple(np.geomspace(RADII[0], RADII[-1], len(RADII) * len(THRESHOLDS)).tolist())
 TUNING = (
-    "All learners are tuned by the same protocol on 66 points: radii from 1e-5 to 1 times thresholds from 0.003 to 1 "
-    "for learners that clip or truncate (Hvt-UCB, HEAVY-OFUL, CRTM), and radii only for the others. The points are "
-    "compared by "
-    "races on 64 seeds not used for any verdict; HEAVY-OFUL on 32 seeds after a sixth of the rounds (16 seeds for the "
-    "table). The preset practical is tuned once, on both panels of Figure 1, for all figures (jaxbandits tune linear); "
-    "the preset tuned is tuned in each panel. Some constants are fixed by hand: least squares and lambda = d for CRTM "
-    "and CRMM, medians of 11 groups, and c0 = c1 = 1 for HEAVY-OFUL. With the theorems' constants (preset theory) the "
-    "figures look different, so "
-    "the paper cannot have used the theorems' constants."
+    "The presets practical and tuned multiply the constants of each learner by factors from a grid of 66 points. For "
+    "learners that clip or truncate (Hvt-UCB, HEAVY-OFUL, CRTM) the grid has 11 factors from 1e-5 to 1 of the "
+    "confidence radius and 6 factors from 0.003 to 1 of the threshold; for the others it has 66 factors of the radius. "
+    "The points are compared by races on 64 seeds that no verdict uses. HEAVY-OFUL is compared after a sixth of the "
+    "rounds, on 32 seeds in the preset tuned and on 16 in the preset practical. The preset practical is tuned once, on "
+    "both panels of Figure 1, and used in all figures (jaxbandits tune linear); the preset tuned is tuned in each "
+    "panel. Some settings are chosen by hand: CRTM and CRMM use least squares and lambda = d, CRMM uses medians of 11 "
+    "groups, and HEAVY-OFUL has c0 = c1 = 1. With the theorems' constants (preset theory) the figures look different "
+    "from the paper's, so the paper cannot have used these constants."
 )
 TWO_NORMALISATIONS = (
-    "The text 'rescaled to satisfy L = 1' has two readings; panels 'max' divide all arms by the largest norm, panels "
-    "'unit' normalise each arm."
+    "The text 'rescaled to satisfy L = 1' has two readings. In panels whose name contains 'max', all arms are divided "
+    "by the largest norm; in panels whose name contains 'unit', every arm is divided by its own norm."
 )
 ONE_NORMALISATION = (
-    "All arms are divided by the largest norm; for Figures 1, 2 and 5 the other reading of 'L = 1' is also run."
+    "All arms are divided by the largest norm of an arm. For Figures 1, 2 and 5 the other reading of 'L = 1', in which "
+    "every arm is divided by its own norm, is also run."
 )
 EXTRA_SIGMA = Interpretation(
-    "Lemmas 4 and 5 need sigma_t >= 2 sqrt(2) ||X_t||_{V^-1}, which (17) has but Algorithm 1 leaves out; here it is "
-    "included",
+    "Lemmas 4 and 5 need sigma_t >= 2 sqrt(2) ||X_t||_{V^-1}. Equation (17) has this condition, but Algorithm 1 does "
+    "not; in this reading it is included",
     {"Hvt-UCB": {"extra_sigma": True}},
 )
 SEEDS = 2048  # with 512, nine of the paper's 15 sentences stay open
 SLOW = {"HEAVY-OFUL": 512}  # seeds of the learner whose cost grows with t
 FEWER = (
-    "HEAVY-OFUL runs only on the first 512 seeds (256 in Figure 5), since its cost per round is O(t). Comparisons with "
-    "it use these seeds."
+    "HEAVY-OFUL runs only on the first 512 seeds (256 in Figure 5), because its cost per round is O(t). Comparisons "
+    "with it use only these seeds."
 )
 WIDTH = 32  # trials per batch, so that the batches of HEAVY-OFUL keep several cores busy
 
@@ -148,7 +150,7 @@ def both_normalisations(**fields: FieldValue) -> Mapping[str, Panel]:
     }
 
 
-RECONSTRUCTED = {name: f"{name}'s constants reconstructed" for name in ("CRTM", "CRMM")}
+RECONSTRUCTED = {name: f"{name}'s constants are reconstructed" for name in ("CRTM", "CRMM")}
 STUDY = Study(
     "linear",
     PAPER,
@@ -191,7 +193,7 @@ def time_claims(figure: str) -> tuple[Claim, ...]:
     at = {"on": "max", "place": f"{figure}, right; Section 5"}
     table = {"on": "max", "place": f"{figure}, right; Table 1"}
     advantage = measure(
-        "log-log slope of the ratio of times per round",
+        "log-log slope of the time per round of HEAVY-OFUL divided by that of Hvt-UCB",
         advantage_growth("max", "HEAVY-OFUL", "Hvt-UCB"),
         ("HEAVY-OFUL", "Hvt-UCB"),
         unit="repeats",
@@ -203,16 +205,17 @@ def time_claims(figure: str) -> tuple[Claim, ...]:
                 says="the cost per round of Hvt-UCB does not grow with t", **table),
         *claims("grows", time_slope("HEAVY-OFUL") > GROWS,
                 says="the cost per round of HEAVY-OFUL grows with t", **table),
-        *claims("advantage", advantage > 0.0, says="the advantage over HEAVY-OFUL grows with T", **at),
+        *claims("advantage", advantage > 0.0, says="the advantage in time of Hvt-UCB over HEAVY-OFUL grows with "
+                                              "T", **at),
         *claims("crmm-fastest", time("OFUL", "CRTM") > time("CRMM"), says="CRMM is the fastest", **at),
         *claims("projection", time("Hvt-UCB").more_than(time("OFUL", "CRTM", "CRMM"), at_most=10.0),
-                says="Hvt-UCB, which projects, takes longer than {rival}, but not by an order", **at),
+                says="Hvt-UCB, which projects, takes longer than {rival}, but not by an order of magnitude", **at),
     )
 
 
 # Experiments on the theorems, and on settings that Section 6 discusses without algorithms -----------------------------
 
-THEORY = {"theory": "every constant as the theorems state it; learners receive nu_t in each round, exactly"}
+THEORY = {"theory": "every constant as the theorems state it; learners receive the exact nu_t in each round"}
 LAWS = {  # law, order of the moment minus 1
     "student": ("Student t (2.1)", noise.StudentT(df=2.1), 0.99),
     "gaussian": ("Gaussian", noise.Gaussian(), 1.0),
@@ -238,7 +241,7 @@ def panels_of_laws(horizon: int) -> Mapping[str, Panel]:
 THEOREMS = Study(
     "linear", PAPER, horizon=18_000, seeds=1024, presets=THEORY, algorithms=_hvt_ucb, panels=panels_of_laws
 )
-OURS = "The paper discusses this setting but gives no algorithm, theorem or experiment for it: everything here is ours."
+OURS = "The paper discusses this setting, but has no algorithm, theorem or experiment for it. Everything here is ours."
 UNTUNED = "The practical multipliers are those of the bandit figures: they were tuned on Figure 1, not on this problem."
 EPS = 0.99
 

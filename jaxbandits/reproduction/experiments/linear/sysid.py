@@ -26,11 +26,12 @@ _IDENTIFIED = {"on": "system", "place": "Section 6.2"}
 
 SYSID = Experiment(
     name="linear/sysid",
-    title="Identification of a linear system under Student t disturbances (2.1 degrees of freedom)",
+    title="identification of a linear system under Student t disturbances (2.1 degrees of freedom)",
     source=f"ours, after the discussion in {PAPER}, Section 6.2",
     horizon=3000,
     seeds=256,
-    presets={"practical": f"Hvt {multipliers_of('hvt_ucb')} (the bandit figures); the threshold as in the label"},
+    presets={"practical": f"Hvt {multipliers_of('hvt_ucb')} in the bandit figures; here the threshold is that in the "
+                          f"label (tau_scale)"},
     algorithms=_identifiers,
     panels=lambda horizon: {
         "system": Panel("2 states, 1 input", LinearSystem(noise=noise.StudentT(df=2.1, spread=0.3), eps=EPS))
@@ -38,16 +39,16 @@ SYSID = Experiment(
     metric="estimation_error",
     claims=(
         *observations("no-worse", _error("Hvt, tau_scale 0.1") < 1.1 * _error("RLS"),
-                      says="Hvt is no worse than RLS by a factor 1.1", **_IDENTIFIED),
-        *observations("better", _error("Hvt, tau_scale 0.1") < _error("RLS"), says="Hvt identifies better than RLS",
+                      says="the error of Hvt is below 1.1 times that of RLS (recursive least squares)", **_IDENTIFIED),
+        *observations("better", _error("Hvt, tau_scale 0.1") < _error("RLS"), says="Hvt has a smaller error than RLS",
                       **_IDENTIFIED),
         *observations("clipping-helps", _error("Hvt, tau_scale 0.1") < _error("Hvt, tau_scale 1"),
-                      says="clipping helps", **_IDENTIFIED),
+                      says="clipping at a smaller threshold (tau_scale 0.1) reduces the error of Hvt", **_IDENTIFIED),
     ),
     notes=(
         OURS,
         UNTUNED,
-        "The variance of Hvt has a factor 16/7, which comes from its step size 4; the variance of RLS does not. "
-        "Heavy-tailed disturbances also excite the state.",
+        "The variance of Hvt is larger by a factor 16/7, which comes from its step size 4. Heavy-tailed disturbances "
+        "also excite the state.",
     ),
 )

@@ -32,7 +32,7 @@ TABLE1 = setting.FIGURES.experiment(
     "TOFU and CRTM (truncation), HEAVY-OFUL and Hvt-UCB (Huber loss), with the assumptions of each method. The table "
     "states costs in terms of t and T only: O(log T), O(1), O(t), O(1), O(t log T) and O(1), in this order.",
     presets={
-        "practical": f"{PRESETS['practical']}; MENU (51 pulls an epoch) {multipliers_of('menu')}; "
+        "practical": f"{PRESETS['practical']}; MENU (51 pulls per epoch) {multipliers_of('menu')}; "
         f"TOFU {multipliers_of('tofu')}",
         "theory": PRESETS["theory"],
     },
@@ -47,10 +47,10 @@ TABLE1 = setting.FIGURES.experiment(
                 says="the cost per round of {label} grows with t", **_TABLE),
     ),
     notes=(
-        "TOFU also runs on the first 64 seeds. MENU and TOFU have no curve in the paper.",
-        "MENU and CRMM compute only at the ends of epochs; their times are averages over all rounds.",
-        "Times are measured in float32. The regret of TOFU is in float32 too, although its estimate would need float64 "
-        "to be accurate at this horizon.",
+        "TOFU runs only on the first 64 seeds. MENU and TOFU are in no figure of the paper.",
+        "MENU and CRMM update their estimates only at the ends of epochs; their times are averages over all rounds.",
+        "Times are measured in single precision (float32). The regret of TOFU is also computed in float32, although "
+        "its estimate needs float64 to be accurate at this horizon.",
     ),
     slow={**setting.SLOW, "TOFU": 64},
     **setting.TIMED,

@@ -38,6 +38,7 @@ _LIGHT = {f"gaussian-{name}": title for name, title in TITLES.items()}
 TRUNCATION = STUDY.experiment(
     "truncation",
     "Section 5",
+    horizon_stated=True,
     title="rewards that CRTM truncates",
     algorithms=_thresholds,
     panels=panels,
@@ -49,23 +50,24 @@ TRUNCATION = STUDY.experiment(
         *observations("truncates-many", mean("CRTM", of="truncated_share") > _LARGE, on=_LIGHT,
                       says="CRTM truncates many rewards under Gaussian noise", place="Section 5"),
         *claims("loses-data", mean("CRTM") > mean(_NOTHING), on=_LIGHT,
-                says="truncation loses valuable data under Gaussian noise", place="Figure 2, left; Section 5"),
+                says="under Gaussian noise, truncation loses valuable data", place="Figure 2, left; Section 5"),
         *observations("smaller-threshold", mean("CRTM, Gamma x 0.01") > mean(_NOTHING), on=_LIGHT,
-                      says="a smaller threshold does lose valuable data under Gaussian noise", place="Section 5"),
+                      says="under Gaussian noise, truncation at a hundredth of the threshold loses valuable "
+                      "data", place="Section 5"),
         *observations("heavy-tails", mean("CRTM") < mean(_NOTHING),
                       on={f"student-{name}": title for name, title in TITLES.items()},
-                      says="truncation is for heavy tails such as Student t noise", place="Section 1"),
+                      says="truncation helps under heavy tails such as Student t noise", place="Section 1"),
     ),
     notes=(
         TWO_NORMALISATIONS,
-        "truncated_share is the share of rounds in which ||x||_{V^-1} |reward| exceeds Gamma. Gamma is reconstructed, "
-        "because the constants in CRTM's paper for eps other than 1 were not at hand. It is the Gamma of the preset "
-        "times the factor in the label.",
+        "The metric truncated_share is the share of rounds in which ||x||_{V^-1} |reward| exceeds the threshold Gamma. "
+        "The constants of CRTM's paper for eps other than 1 were not at hand, so Gamma is reconstructed: it is the "
+        "Gamma of the preset times the factor in the label.",
     ),
     interpretations={
         "newton-steps": Interpretation(
-            "Section 5 times a closed-form least-squares estimate; the paper of CRTM has online Newton steps, as in "
-            "this interpretation",
+            "Section 5 measures the time of a closed-form least-squares estimate, but the paper of CRTM has online "
+            "Newton steps; this reading has online Newton steps",
             {key: {"mode": "ons"} for key in _FACTORS},
         )
     },

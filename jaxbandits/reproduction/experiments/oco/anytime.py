@@ -37,7 +37,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 ANYTIME = STUDY.experiment(
     "anytime",
     "Remark 4.4",
-    title="CA-OONS with T known, and restarted in epochs of doubling length",
+    title="CA-OONS with known T, and CA-OONS restarted in epochs of doubling length",
     horizon=_HORIZON,
     seeds=64,
     algorithms=_learners,
@@ -52,19 +52,19 @@ ANYTIME = STUDY.experiment(
                 mean("anytime CA-OONS") < math.log2(panel.x) * mean("CA-OONS, given T"),
                 mean("anytime CA-OONS, practical") < math.log2(panel.x) * mean("CA-OONS, practical, given T"),
                 on={name: panel.title},
-                says="doubling epochs cost at most a logarithmic factor, log2 T",
+                says="restarts in doubling epochs increase regret by at most a logarithmic factor, log2 T",
                 place="Remark 4.4",
             )
         ),
         *observations("modest-price", mean("anytime CA-OONS") < MODEST * mean("CA-OONS, given T"),
                       mean("anytime CA-OONS, practical") < MODEST * mean("CA-OONS, practical, given T"),
                       on={name: panel.title for name, panel in _panels(_HORIZON).items()},
-                      says="the price of not knowing T is modest"),
+                      says="the price of not knowing T is modest: regret at most doubles"),
     ),
     notes=(
-        "The losses are pseudo-Huber losses on R^2, the comparator is their minimiser, of norm ||u||. Epoch k has "
-        "2^(k-1) rounds, and the learner restarts with each epoch. It pays the start-up cost of the meta algorithm, "
-        "which dominates here, in every epoch that lasts long enough.",
+        "The losses are pseudo-Huber losses on R^2, and the comparator is their minimiser, which has norm ||u||. Epoch "
+        "k has 2^(k-1) rounds, and the learner restarts at the start of each epoch. In every epoch that lasts long "
+        "enough it has the start-up cost of the meta algorithm, which dominates here.",
         "Remark 4.4 compares bounds; the factor log2 T between two measured regrets is our interpretation.",
     ),
     figures=(Curves(logarithmic=True),),

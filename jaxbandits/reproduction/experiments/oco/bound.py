@@ -101,7 +101,7 @@ def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str
 BOUND = THEOREMS.experiment(
     "bound",
     "Theorem 3.1; Appendix B.1",
-    title="regret of OONS and the explicit bound, linear losses on the unit ball of R^5",
+    title="regret of OONS, and its explicit bound: linear losses on the unit ball of R^5",
     horizon=2**17,
     seeds=512,  # 2 * 0.98^n is below 0.05 over the tests of a paper from 450 on
     algorithms=_learner,
@@ -125,8 +125,8 @@ BOUND = THEOREMS.experiment(
             "within-bound",
             share("OONS", of="largest_share") > share_for_all(_TRIALS),
             on=_PANELS,
-            says="regret against every point of the ball is within the bound, constants of its proof included, after "
-            "any number of rounds",
+            says="after any number of rounds, regret against every point of the ball is within the bound, with the "
+            "constants of its proof",
             place="Theorem 3.1; Appendix C.2",
             least=_TRIALS,
         ),
@@ -134,20 +134,22 @@ BOUND = THEOREMS.experiment(
             "changes-bounded",
             share("OONS", of="conversion_share", at_most=1.0 + 1e-6) > share_for_all(_TRIALS),
             on=_PANELS,
-            says="gradients change by at most G^2 + 6 times the noise + 4 times the variation, from which (2) follows",
+            says="the squared changes of gradients are at most G^2 + 6 times the noise + 4 times the variation, from "
+            "which (2) follows",
             place="Appendix B.1, proof of (2)",
             least=_TRIALS,
         ),
         *observations("loose", mean("OONS", of="share_of_bound") < 0.1, on=_PANELS,
-                      says="the bound is loose: regret is below a tenth of it", place="Theorem 3.1"),
+                      says="the bound is loose: regret is below a tenth of the bound", place="Theorem 3.1"),
     ),
     notes=(
         "Losses are linear with G = 1 and D = 2. The theorem hides its constants in O(.); the constants of its proof "
         "are 33/16 for the curvature, 2 (1 + eta_1) for the start and 24 for the errors "
-        "(jaxbandits.theory.oco.theorem_3_1). The bound holds against all u of the ball, with ||u||^2 ||e_t||^2 in "
-        "place of <u, e_t>^2. It is at most a quarter of 2 T, the largest possible regret, so a run could violate it.",
-        "(2) is the bound for an algorithm of another paper, whose hint makes its update implicit; it is not in the "
-        "library. The runs check the step that this paper adds, from changes of gradients to variances.",
+        "(jaxbandits.theory.oco.theorem_3_1). The bound is evaluated against all u of the ball, with ||u||^2 "
+        "||e_t||^2 in place of <u, e_t>^2. It is at most a quarter of 2 T, the largest possible regret, so a run could "
+        "violate it.",
+        "Bound (2) is for an algorithm of another paper, whose hint makes its update implicit; this algorithm is not "
+        "in the library. The runs check the step that this paper adds, from the changes of gradients to the variances.",
     ),
     figures=(Bound(),),
 )

@@ -64,7 +64,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 BOUNDED = STUDY.experiment(
     "bounded",
     "Theorems 4.1 and 4.5",
-    title="CA-OONS and CLA-OONS on balls of radius R, and learners with D = 2R given",
+    title="CA-OONS and CLA-OONS on balls of radius R, and learners that are given D = 2R",
     horizon=2**14,
     seeds=128,
     algorithms=_learners,
@@ -77,21 +77,24 @@ BOUNDED = STUDY.experiment(
             "within-bound",
             mean("CA-OONS", of="share_of_bound") < 1.0,
             on=(*_RADII, *_MOVING),
-            says="on domains of diameter D CA-OONS recovers D^2 + D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+            says="on domains of diameter D CA-OONS ends below D^2 + D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for "
+            "the hidden constant",
             place="Theorem 4.1",
         ),
         *observations("grows-as-d-squared", growth_over(_DIAMETERS, "D", "CA-OONS") < 2.0,
-                      says="CA-OONS pays at most D^2 on a domain of diameter D", place="Theorem 4.1"),
+                      says="on domains of diameter D the regret of CA-OONS grows no faster than "
+                      "D^2", place="Theorem 4.1"),
         *observations("modest-price", mean("CA-OONS") < MODEST * mean("OONS, given D"), on=_RADII.keys(),
-                      says="the price of not knowing D is modest"),
+                      says="the price of not knowing D is modest: CA-OONS has less than twice the regret of OONS with "
+                      "D given"),
         *observations("hint-worth-more", mean("OGD, given D") > mean("CA-OONS", "CLA-OONS"), on=_MOVING,
-                      says="where the mean changes, learners with hints have less regret than OGD with D given"),
+                      says="if the mean changes, OGD with D given has more regret than {rival}"),
         *observations("costs-nothing", mean("CA-OONS") < mean("optimistic OMD, given D"), on=_MOVING,
-                      says="where the mean changes, CA-OONS has less regret than optimistic OMD with D given"),
+                      says="if the mean changes, CA-OONS has less regret than optimistic OMD with D given"),
     ),
     notes=(
-        "Losses are linear with G = 1 on the ball of radius R in R^2: m = 0.1 and s = 0.9 for i.i.d. losses, m = s = "
-        "0.5 for the others. Regret is against the best fixed point of the ball in hindsight; it may be negative where "
+        "Losses are linear with G = 1 on the ball of radius R in R^2. For i.i.d. losses m = 0.1 and s = 0.9; for the "
+        "others m = s = 0.5. Regret is against the best fixed point of the ball in hindsight, and can be negative if "
         "the mean moves.",
         "Base learner j of CA-OONS plays on the ball of radius min(2^j, R).",
     ),

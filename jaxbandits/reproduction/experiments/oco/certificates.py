@@ -52,7 +52,7 @@ _SLACK = meters.least_slack((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (-
 CERTIFICATES = THEOREMS.experiment(
     "certificates",
     "Appendix C; Lemma D.1",
-    title="path-wise certificates inside the runs",
+    title="path-wise certificates checked during the runs",
     horizon=2**12,
     seeds=704,
     algorithms=_certify,
@@ -83,24 +83,27 @@ CERTIFICATES = THEOREMS.experiment(
         *theorems(
             "path-wise",
             share(*_ALL, of="negative_slack", at_most=1e-5) > share_for_all(200),
-            says="the path-wise inequality holds in every round, for +-e_1, +-e_2 and a comparator at 50 "
-            "(relative 1e-5)",
+            says="the path-wise inequality holds in every round, for the comparators +-e_1, +-e_2 and (-30, 40) "
+            "(to a relative accuracy of 1e-5)",
             place="Appendix C",
             **_ROWS,
         ),
         *theorems("stability", share(*_ALL, of="stability", at_most=1e-5) > share_for_all(200),
-                  says="0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round (relative 1e-5)",
+                  says="0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round (to a relative "
+                  "accuracy of 1e-5)",
                   place="Lemma C.3 (in the norm of A_t^{-1}; with twice the right side)", **_ROWS),
         *theorems("meta-preconditions", share(*_META, of="meta_precondition", at_most=1.0 + 1e-4) > share_for_all(200),
                   says="64 beta_k |l_j - h_j| <= 1 for every expert of a middle learner, in every round",
                   place="Chen, Luo & Wei 2021, quoted in Lemma D.1", **_ROWS),
         *theorems("meta-regret", share(*_META, of="meta_excess", at_most=0.0) > share_for_all(200),
-                  says="meta regret against every base learner is within its bound, with all constants",
+                  says="the regret of the meta algorithm against every base learner is within its bound, with all "
+                  "constants",
                   place="Chen, Luo & Wei 2021, quoted in Lemma D.1", **_ROWS),
     ),
     notes=(
-        "negative_slack is the running maximum of the violation of the path-wise inequality, relative to its terms.",
-        "In float32, quantities that should be 0 are a few machine epsilons; with a projection that only rescales the "
+        "The metric negative_slack is the running maximum of the violation of the path-wise inequality, relative to "
+        "its terms.",
+        "In float32, quantities that should be 0 are a few machine epsilons. With a projection that only rescales the "
         "point they would be 0.1.",
         "CA-OONS as printed satisfies all these inequalities too; it fails because its surrogate loss does not bound "
         "its loss (oco/e3). For learners without a meta algorithm, metrics of the meta algorithm are 0.",

@@ -14,9 +14,9 @@ _GRID = {
 CONSTANTS = STUDY.experiment(
     "constants",
     "Algorithm 1",
-    title="OONS: regret against its three constants",
+    title="regret of OONS against its three constants",
     horizon=2**13,
-    presets={"theory": "around the paper's c_eta = 64, c_A = 4, c_corr = 32"},
+    presets={"theory": "grid around the paper's c_eta = 64, c_A = 4, c_corr = 32"},
     algorithms=lambda preset, horizon, panel: {"OONS": Grid(OONS.theory(dim=panel.environment.dim), product(_GRID))},
     panels=lambda horizon: {"iid": linear_losses()},
     record_points=8,

@@ -13,10 +13,10 @@ _ROW = {"on": "norm-4", "labels": ("CA-OONS",)}
 CONSTANTS_CA = STUDY.experiment(
     "constants-ca",
     "Algorithms 2 and 3",
-    title="CA-OONS: regret against constants of its base learners and of its meta algorithm",
+    title="regret of CA-OONS against the constants of its base learners and of its meta algorithm",
     horizon=2**11,
     seeds=64,
-    presets={"theory": "around the paper's c_eta = 64, c_A = 4, c_meta = 32"},
+    presets={"theory": "grid around the paper's c_eta = 64, c_A = 4, c_meta = 32"},
     algorithms=lambda preset, horizon, panel: {
         "CA-OONS": Grid(CAOONS.theory(dim=panel.environment.dim, horizon=horizon), product(_GRID))
     },
@@ -24,9 +24,10 @@ CONSTANTS_CA = STUDY.experiment(
     record_points=4,
     claims=(
         *observations("start-up", at_point({"c_meta": 8.0}, _PAPER, factor=0.5) < 0.0,
-                      says="dividing the meta algorithm's constant by 4 at least halves the regret", **_ROW),
+                      says="dividing the constant of the meta algorithm by 4 at least halves the regret", **_ROW),
         *observations("base-saves-less", at_point({"c_eta": 16.0}, _PAPER, factor=0.5) > 0.0,
-                      says="dividing the base learners' constant by 4 saves less than half of the regret", **_ROW),
+                      says="dividing the constant of the base learners by 4 reduces the regret by less than "
+                      "half", **_ROW),
     ),
     notes=("Each map varies two of the three constants; the third one has the value of the paper.",),
     figures=(Heatmap(_PAPER),),

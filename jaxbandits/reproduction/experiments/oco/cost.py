@@ -27,7 +27,7 @@ _DIMENSIONS = (1, 2, 5, 12)
 COST = STUDY.experiment(
     "cost",
     "Appendix C.4",
-    title="time per round against d and N",
+    title="time per round against the dimension d and the number N of base learners",
     horizon=2**11,
     seeds=128,
     presets=AS_PRINTED,
@@ -39,14 +39,16 @@ COST = STUDY.experiment(
     timed=TimePerRound(tuple(f"d-{dim}" for dim in _DIMENSIONS), at=(None,)),
     claims=(
         *observations("gradients-cheap", time("CA-OONS, N = 14") < 2.0 * time("CA-OONS, N = 14, one gradient"),
-                      on="d-2", says="N + 1 gradients per round cost little"),
+                      on="d-2", says="evaluating N + 1 gradients per round instead of one at most doubles the time of "
+                                "CA-OONS"),
         *observations("n-times-oons", time("CA-OONS, N = 14") < 14.0 * time("OONS"), on="d-12",
-                      says="CA-OONS costs at most N times OONS"),
+                      says="CA-OONS takes at most N times as long as OONS"),
         *observations("grows-as-n-squared", time("CA-OONS, N = 14") < (14.0 / 3.0) ** 2 * time("CA-OONS, N = 3"),
-                      on="d-2", says="the cost grows at most like N^2"),
+                      on="d-2", says="the time of CA-OONS grows no faster than N^2"),
     ),
     notes=(
-        "64 trials run side by side. Times include drawing the losses (pseudo-Huber) and evaluating their gradients.",
+        "Times are measured with 64 trials side by side, and include drawing the pseudo-Huber losses and evaluating "
+        "their gradients.",
         "CA-OONS queries N + 1 gradients per round, at the points of all base learners and at its play; 'one gradient' "
         "queries the gradient only at its play. The cost per round is O(N d^3 + N K) with K <= 3N/2, which is not "
         "linear in N for large N.",

@@ -48,7 +48,7 @@ _PANELS = tuple(environments(4096))
 CURVED = STUDY.experiment(
     "curved",
     "Theorem 3.2",
-    title="regret and D (sqrt(sigma^2) + sqrt(Sigma^2)), curved losses on the unit ball of R^5",
+    title="regret against the bound D (sqrt(sigma^2) + sqrt(Sigma^2)): curved losses on the unit ball of R^5",
     horizon=2**14,
     seeds=128,
     algorithms=_learners,
@@ -58,25 +58,27 @@ CURVED = STUDY.experiment(
     record_points=("log", 50),
     claims=(
         *observations("within-bound", mean("OONS", of="share_of_bound") < 1.0, on=_PANELS,
-                      says="on curved losses OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+                      says="on curved losses OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for the hidden "
+                      "constant",
                       place="Theorem 3.2"),
         *observations("grows-as-root-t", growth("OONS") < 0.5, on=("iid-0.5", "huber", "flips-1"),
-                      says="sigma^2 + Sigma^2 grow in proportion to T: regret of OONS grows at most as T^(1/2)",
+                      says="if sigma^2 + Sigma^2 grows in proportion to T, the regret of OONS grows no faster than "
+                      "T^(1/2)",
                       place="Theorem 3.2"),
         *observations("below-omd", mean("OONS") < mean("optimistic OMD"), on=_PANELS,
-                      says="OONS depends on the variances like optimistic OMD, which receives the same information",
+                      says="OONS has less regret than optimistic OMD, which receives the same information",
                       place="Remark 3.3"),
         *observations("hint-helps", mean("OGD") > mean("OONS"), on=("corrupted", "drift"),
-                      says="where the mean changes, a hint helps"),
+                      says="if the mean changes, OONS with its hints has less regret than OGD"),
     ),
     notes=(
-        "Losses on the unit ball are quadratic losses around a centre 0.5 v_t with noise (L = 1), and pseudo-Huber "
-        "losses; learners receive G. Regret is against the best fixed point in hindsight; for pseudo-Huber losses, it "
-        "is against the minimiser of the mean loss.",
-        "The bounds have these rates for large T. oco/growth compares the growth after 2^18 rounds with the growth of "
-        "the bounds.",
+        "Losses on the unit ball are quadratic losses around a centre 0.5 v_t with noise (L = 1), or pseudo-Huber "
+        "losses; learners receive G. For quadratic losses regret is against the best fixed point in hindsight, for "
+        "pseudo-Huber losses against the minimiser of the mean loss.",
+        "The bounds have these rates only for large T. In oco/growth the growth after 2^18 rounds is compared with "
+        "that of the bounds.",
         "Learners do not know the curvature. It makes the regret smaller than for linear losses, so the theorem holds "
-        "a fortiori. The test takes 1 for its hidden constant.",
+        "a fortiori. The test uses 1 for the hidden constant of the theorem.",
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),

@@ -43,7 +43,7 @@ DIMENSION = STUDY.experiment(
     record_points=("log", 20),
     claims=(
         *observations("grows-as-rank", growth_over(_DIMENSIONS, "d", *_OONS) < 1.0,
-                      says=f"regret grows at most in proportion to the rank, r = d from 1 to {_MOST}",
+                      says=f"regret grows at most in proportion to the rank r, for r = d from 1 to {_MOST}",
                       place="Theorem 3.1"),
         *(
             claim
@@ -52,17 +52,18 @@ DIMENSION = STUDY.experiment(
                 "rank-counts",
                 *(panel_ratio(label, f"r-{r}", f"d-{r}").between(1.0 / COMPARABLE, COMPARABLE) for label in _OONS),
                 on={f"r-{r}": f"r = {r}"},
-                says=f"the rank r <= d counts, not d: regret on noise of rank {r} in R^{_MOST} is comparable to R^{r}",
+                says=f"regret depends on the rank r, not on d: regret under noise of rank {r} in R^{_MOST} is "
+                f"comparable to that in R^{r}",
                 place="Theorem 3.1",
             )
         ),
         *observations("omd-flat", growth_over(_DIMENSIONS, "d", "optimistic OMD") < FLAT,
-                      says="bounds of optimistic OMD have no factor r or d, and its regret does not grow with d",
+                      says="the regret of optimistic OMD, whose bounds have no factor r or d, does not grow with d",
                       place="Table 1"),
         *observations("rank-shows", growth_over(_DIMENSIONS, "d", "OONS") > FLAT,
-                      says="regret of OONS grows with d = r"),
+                      says="the regret of OONS grows with d = r"),
         *observations("small-constants-too", growth_over(_DIMENSIONS, "d", "OONS, practical") > FLAT,
-                      says="with small constants, too, regret of OONS grows with d = r"),
+                      says="with small constants, too, the regret of OONS grows with d = r"),
     ),
     notes=(
         "Losses are linear on the unit ball with m = 0.1 and s = 0.9. The noise has the same length in every dimension "

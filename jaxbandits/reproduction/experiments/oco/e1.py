@@ -68,7 +68,7 @@ _E1_MOVING = ("flips-8", "flips-64", "drift", "piecewise")
 E1 = STUDY.experiment(
     "e1",
     "Theorem 3.2",
-    title="regret and D (sqrt(sigma^2) + sqrt(Sigma^2)), linear losses on the unit ball of R^5",
+    title="regret against the bound D (sqrt(sigma^2) + sqrt(Sigma^2)): linear losses on the unit ball of R^5",
     horizon=2**17,
     algorithms=_bounded_learners,
     panels=lambda horizon: panels_beside_bounds(_e1_environments(horizon), horizon, _E1_MOVING),
@@ -76,29 +76,32 @@ E1 = STUDY.experiment(
     record_points=("log", 60),
     claims=(
         *observations("within-bound", mean("OONS", of="share_of_bound") < 1.0, on=_FIXED,
-                      says="OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+                      says="OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for the hidden constant",
                       place="Theorem 3.2"),
         *observations("below-omd", mean("OONS") < mean("optimistic OMD"), on=(*_FIXED, "drift", "piecewise"),
-                      says="with the same information, OONS does no worse than optimistic OMD", place="Table 1"),
+                      says="with the same information, OONS has less regret than optimistic OMD", place="Table 1"),
         *observations(
             "noise-decides",
             mean("OGD") > mean("OONS"),
             on=("iid-0.9", "flips-1"),  # without noise (iid-0) both end at the same corner: a tie
-            says="under noise or flips, OONS has less regret than OGD",
+            says="if there is noise or the mean flips, OONS has less regret than OGD",
             place="Table 1",
         ),
         *observations("hint-helps", mean("OGD") > mean("OONS", "OONS, practical"),
-                      on=("corrupted", "drift", "piecewise"), says="where the mean changes, a hint helps"),
+                      on=("corrupted", "drift", "piecewise"), says="if the mean changes, a learner with hints has less "
+                                                              "regret than OGD, which has none"),
     ),
     notes=(
         "Regret is against the best fixed point of the ball in hindsight. If the mean moves (adversary with P > 1, "
         "drift, segments), a learner that follows it beats every fixed point, and its regret is negative.",
-        "Theorem 3.2 hides constants, logarithms, the rank r <= d and an additive term. The test takes 1 for the "
-        "hidden factor; at s = 0 only the additive term is left.",
-        "Learners that need G receive the smallest valid value of each panel, m + s: 1, 0.4, 0.2 and 0.1 in the "
-        "i.i.d. rows, 1 for the adversaries and random order, 0.4 in the other rows.",
-        "COCOB and Prodigy (optax) are parameter-free on R^d; no theorem covers their projection onto the ball after "
-        "each step, which these runs use.",
+        "As in the paper, sigma^2 is the sum of the variances of the gradients and Sigma^2 that of the squared changes "
+        "of their means; m is the scale of the means and s that of the noise. Theorem 3.2 hides constants, logarithms, "
+        "the rank r <= d and an additive term. The test uses 1 for the hidden factor; at s = 0 only the additive term "
+        "is left.",
+        "Learners that need G receive the smallest valid value of each panel, m + s: 1, 0.4, 0.2 and 0.1 in the i.i.d. "
+        "panels, 1 in the panels with an adversary and with random order, and 0.4 in the other panels.",
+        "COCOB and Prodigy (from optax) are parameter-free on R^d. In these runs they are projected onto the ball "
+        "after each step; no theorem covers this projection.",
     ),
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),
 )

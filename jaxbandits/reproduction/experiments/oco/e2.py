@@ -37,7 +37,7 @@ def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Learners:
 E2 = STUDY.experiment(
     "e2",
     "Theorems 4.1 and 4.5",
-    title="regret against ||u||, pseudo-Huber losses on R^2",
+    title="regret against ||u||: pseudo-Huber losses on R^2",
     horizon=2**13,
     algorithms=_unbounded_learners,
     panels=lambda horizon: {
@@ -47,21 +47,23 @@ E2 = STUDY.experiment(
     record_points=("log", 50),
     claims=(
         *observations("grows-as-norm-squared", growth_over(_LARGE, "||u|| >= 4", "CA-OONS") < 2.0,
-                      says="CA-OONS (repaired) pays at most ||u||^2", place="Theorem 4.1 (repaired)"),
+                      says="the regret of CA-OONS (repaired) grows with ||u|| no faster than "
+                      "||u||^2", place="Theorem 4.1 (repaired)"),
         *observations("grows-as-norm-to-4", growth_over(_LARGE, "||u|| >= 4", "CLA-OONS") < 4.0,
-                      says="CLA-OONS pays at most ||u||^4", place="Theorem 4.5"),
+                      says="the regret of CLA-OONS grows with ||u|| no faster than ||u||^4", place="Theorem 4.5"),
         *observations("repair-costs-nothing", mean("CA-OONS") < mean("CA-OONS as printed"), on=_LARGE.keys(),
-                      says="the repaired CA-OONS, on played gradients, has less regret than the printed one"),
+                      says="CA-OONS repaired with gradients at the play has less regret than the printed CA-OONS"),
         *observations("one-learner-better", mean("CLA-OONS") < mean("CA-OONS"), on=("norm-1", "norm-8", "norm-32"),
-                      says="one learner with a growing radius, which is not given G, loses less than N mixed learners"),
+                      says="CLA-OONS, one learner with a growing radius that is not given G, has less regret than "
+                      "CA-OONS, which mixes N learners"),
         *observations("wrong-diameter", mean("optimistic OMD, D = 2") > mean("CA-OONS"), on="norm-8",
-                      says="optimistic OMD with a wrong diameter has more regret than CA-OONS"),
+                      says="optimistic OMD with a wrong diameter (2) has more regret than CA-OONS"),
     ),
     notes=(
-        "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates; at this horizon "
-        "the start-up constants (128 G D_i and more) dominate.",
-        "CLA-OONS saves the start-up cost of the meta algorithm of CA-OONS. Adapting to G has no advantage here, "
-        "since the G = 1 of CA-OONS is correct.",
+        "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates, but at this "
+        "horizon the start-up costs (128 G D_i and more) dominate.",
+        "CLA-OONS does not have the start-up cost of the meta algorithm of CA-OONS. Adaptation to G is no advantage "
+        "here, because CA-OONS is given the correct G = 1.",
     ),
     interpretations={"values": VALUES},
     figures=(Against("||u||"), Curves(logarithmic=True)),

@@ -29,21 +29,24 @@ _PANELS = {
 E3 = STUDY.experiment(
     "e3",
     "Theorem 4.1 and equation (5), an erratum",
-    title="CA-OONS as printed and repaired, pseudo-Huber loss with its minimum at 8",
+    title="CA-OONS as printed and as repaired: pseudo-Huber loss with its minimum at 8",
     horizon=2**13,
     presets=AS_PRINTED,
     algorithms=_ca_oons,
     panels=lambda horizon: _PANELS,
     claims=(
         *theorems("stops-growing", rate("as printed") < 0.1, on="still",
-                  says="regret stops growing, since all assumptions hold and the theorem says polylog T for sigma = 0",
-                  place="(5) and Theorem 4.1 (without a square on b_t, middle step guessed)"),
+                  says="without noise the regret of the printed CA-OONS stops growing: all assumptions hold, and the "
+                  "theorem states polylog T for sigma = 0",
+                  place="(5) and Theorem 4.1; b_t is printed without a square, and the step size of the middle layer "
+                  "is guessed"),
         *observations("stays-at-4", rate("as printed").between(0.99 * _STUCK, 1.01 * _STUCK), on="still",
-                      says="the learner stays at 4, where it loses sqrt(17) - 1 = 3.123 per round, within 1 %"),
-        *observations("stays-with-noise", rate("as printed") > 3.0, on="noisy", says="with noise, too, the learner "
-                                                                                     "stays at 4"),
+                      says="the printed CA-OONS stays at 4, where it loses sqrt(17) - 1 = 3.123 per round, within 1 %"),
+        *observations("stays-with-noise", rate("as printed") > 3.0, on="noisy", says="with noise, too, the printed "
+                                                                                "CA-OONS stays at 4"),
         *observations("repaired", rate("played gradients", "values", "played gradients, one a round") < 0.1,
                       on=_PANELS.keys(), says="the regret of the repaired learners stops growing"),
     ),
-    notes=("Without noise all trials are identical.",),
+    notes=("Without noise all trials are identical. The learners 'played gradients' and 'values' are the repaired "
+        "ones: their meta algorithm receives gradients at the play, or loss values.",),
 )

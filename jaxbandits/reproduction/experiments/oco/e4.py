@@ -35,7 +35,7 @@ def _over_scale(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str
 
 _CHANGE = {
     label: measure(
-        f"relative change from c = 1 of regret over c of {label}",
+        f"relative change from c = 1 of regret divided by c of {label}",
         functools.partial(relative_change, over="c-1", name=label, metric="regret_over_c"),
         (label,),
         in_panel=True,
@@ -46,7 +46,7 @@ _CHANGE = {
 E4 = STUDY.experiment(
     "e4",
     "Theorem 4.5",
-    title="losses multiplied by c: regret over c",
+    title="regret divided by c if the losses are multiplied by c",
     horizon=2**14,
     algorithms=_scale_learners,
     panels=lambda horizon: {
@@ -59,14 +59,15 @@ E4 = STUDY.experiment(
     derive=_over_scale,
     claims=(
         *observations("ftrl-scale-free", _CHANGE["scale-free FTRL"].between(-0.01, 0.01), on=_OTHERS,
-                      says="scale-free FTRL does not depend on c", place="Orabona & Pal 2018"),
+                      says="the regret of scale-free FTRL, divided by c, does not depend on "
+                      "c", place="Orabona & Pal 2018"),
         *observations("cla-oons-scale-free", _CHANGE["CLA-OONS"].between(-0.1, 0.1), on=_OTHERS,
-                      says="CLA-OONS is scale-free"),
+                      says="the regret of CLA-OONS, divided by c, does not depend on c (within 10 %)"),
     ),
     notes=(
-        "Losses are linear on R^2, the comparator is u = -2 e_1. The regret of a learner whose plays diverge along "
-        "-e_1 is very negative.",
-        "Theorem 4.5 states that CLA-OONS does not need G; it does not state that the learner is scale-free.",
+        "Losses are linear on R^2, and the comparator is u = -2 e_1. A learner whose plays diverge along -e_1 has a "
+        "large negative regret.",
+        "Theorem 4.5 states that CLA-OONS does not need G, but not that it is scale-free.",
         "optax AdaGrad is scale-free except for the initial value 0.1 of its accumulators.",
         "DoG, COCOB, Prodigy, D-Adaptation and Mechanic are omitted, because with these losses their plays grow until "
         "they overflow.",

@@ -27,7 +27,7 @@ def _per_round(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str,
 E6 = THEOREMS.experiment(
     "e6",
     "Proposition A.1",
-    title="sup E against E sup: two measures of the same noise",
+    title="two measures of the same noise: the supremum of the expectation, and the expectation of the supremum",
     horizon=2**14,
     algorithms=lambda preset, horizon, panel: {"any learner": OGD(dim=1)},
     panels=lambda horizon: {
@@ -41,9 +41,9 @@ E6 = THEOREMS.experiment(
         for name, variance in (("uniform", "sigma~^2 is 1 - (1 - 1/n)^n"), ("pointwise", "sigma^2 is 1/n"))
         for claim in theorems(f"{name}-variance", share("any learner", of=f"{name}_error", at_most=_ERROR) > 0.95,
                               on={f"n-{n}": f"n = {n}" for n in _CELLS},
-                              says=f"the {name} variance {variance} to within {_ERROR:g}", place="Proposition A.1",
+                              says=f"the {name} variance {variance}, within {_ERROR:g}", place="Proposition A.1",
                               least=200)
     ),
-    notes=("This is an identity for the noise; it does not depend on the plays of a learner.",),
+    notes=("This is an identity for the noise and does not depend on the plays of a learner.",),
     figures=(Against("cells n"),),
 )

@@ -45,7 +45,7 @@ _EXPONENT = exponent_of(law, POINTS.tolist())
 GROWTH = STUDY.experiment(
     "growth",
     "Theorems 3.2, 4.1 and 4.5",
-    title="growth of regret after 2^18 rounds, on the unit ball and against the origin",
+    title="growth of regret over 2^18 rounds, on the unit ball and against the origin",
     horizon=HORIZON,
     seeds=SEEDS,
     presets={"theory": "every constant as the papers state it"},
@@ -63,22 +63,22 @@ GROWTH = STUDY.experiment(
             f"{slug(label)}-grows-as-law",
             growth(label) < _EXPONENT,
             on=panels.values(),
-            says=f"regret of {label} grows at most as sqrt(T) log T does, to the power {_EXPONENT:.3f} over the last "
-            "decade",
+            says=f"the regret of {label} grows no faster than sqrt(T) log T, whose growth exponent over the last "
+            f"decade is {_EXPONENT:.3f}",
             place=f"{place} (an upper bound)",
         )
     ),
     notes=(
-        "The problems are those of oco/curved and oco/origin, 8 to 16 times as long. The bounds have a logarithm, "
-        "log(1 + T eta_1) in Theorem 3.1 with eta_1 = 1/256; the claims state the exponent of the bound over the last "
-        "decade, logarithm included. A square root without the logarithm has the exponent 1/2, a constant loss per "
-        "round the exponent 1.",
-        "Regret can follow the bound once V_t exceeds (64 z)^2 and step sizes follow V_t. This takes 2^14 rounds of "
-        "flips, and half of all rounds with little noise (iid-0.5). It never happens with CLA-OONS: its ball grows as "
-        "sqrt(T), so the cap 1 / (64 D_t z_t) stays below 1 / sqrt(V_t). The constant of its sqrt(T) term is 128 or "
-        "more, and the term exceeds T up to T of about 10^7, so its measured growth is not yet the growth of its "
-        "bound.",
-        "The theorems bound regret from above: an exponent above the exponent of the bound would not contradict them.",
+        "The problems are those of oco/curved and oco/origin, 8 to 16 times as long. The bounds contain a logarithm, "
+        "for example log(1 + T eta_1) in Theorem 3.1 with eta_1 = 1/256. The claims state the exponent of the bound "
+        "over the last decade, including the logarithm. A square root without a logarithm has the exponent 1/2, and a "
+        "constant loss per round has the exponent 1.",
+        "Regret can grow like the bound only after V_t has exceeded (64 z)^2, when step sizes follow V_t. This takes "
+        "2^14 rounds in the panels with flips, and half of all rounds in the panel with little noise (iid-0.5). It "
+        "never happens with CLA-OONS: its ball grows as sqrt(T), so the cap 1 / (64 D_t z_t) stays below 1 / "
+        "sqrt(V_t). The constant of its sqrt(T) term is 128 or more, and the term exceeds T up to T of about 10^7, so "
+        "its measured growth is not yet the growth of its bound.",
+        "The theorems bound regret from above, so a larger exponent than that of the bound would not contradict them.",
     ),
     figures=(Curves(logarithmic=True),),
 )

@@ -37,7 +37,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 ORIGIN = STUDY.experiment(
     "origin",
     "Theorems 4.1 and 4.5",
-    title="regret against u = 0",
+    title="regret against the comparator u = 0",
     horizon=2**15,
     seeds=200,
     algorithms=_learners,
@@ -45,37 +45,41 @@ ORIGIN = STUDY.experiment(
     record_points=("log", 60),
     claims=(
         *theorems("flat", growth("CA-OONS") < FLAT, on=_PANELS,
-                  says="O~(0) at u = 0: regret of CA-OONS against the origin does not grow with T",
+                  says="the regret of CA-OONS against the origin does not grow with T, since the bound at u = 0 is "
+                  "O~(0)",
                   place="Theorem 4.1, (8) read at u = 0"),
         *observations(
             "ca-oons-root-t",
             growth("CA-OONS") < 0.5,
             on=_PANELS,
-            says="as the proof has it, with 2 for ||u||, regret of CA-OONS against the origin grows at most as T^(1/2)",
+            says="the regret of CA-OONS against the origin grows no faster than T^(1/2), as in the proof, which has 2 "
+            "in place of ||u||",
             place="Appendix D",
         ),
         *observations(
             "cla-oons-root-t",
             growth("CLA-OONS") < 0.5,
             on=_PANELS,
-            says="at u = 0 the term G^2 (sigma_1:T + G_1:T)^(1/2) remains: regret of CLA-OONS grows at most as T^(1/2)",
+            says="the regret of CLA-OONS against the origin grows no faster than T^(1/2), as the term G^2 (sigma_1:T + "
+            "G_1:T)^(1/2) of its bound, which remains at u = 0",
             place="Theorem 4.5",
         ),
         *observations("small-radii", mean("CA-OONS") > MUCH * mean("CA-OONS, small radii too"), on=_PANELS,
-                      says="radii 1, 1/2, ... in addition to the paper's 2, 4, ... "
-                      "reduce the regret against the origin"),
+                      says="radii 1, 1/2, ... in addition to the paper's radii 2, 4, ... "
+                      "reduce the regret of CA-OONS against the origin"),
         *observations("keeps-wealth", share("KT betting", of="regret", at_most=1.001 * _BET) > share_for_all(200),
                       on=_PANELS,
-                      says=f"KT betting never loses more than its first wealth of {_BET:g} against the origin",
+                      says=f"the regret of KT betting against the origin never exceeds its initial wealth of {_BET:g}",
                       place="Orabona & Pal 2016", least=200),
     ),
     notes=(
-        "At u = 0 the bound (8) of Theorem 4.1 is O~(0), that is, 0 for every constant. The proof has max(||u||, D_1) "
-        "with D_1 = 2 in place of ||u||, which leaves the square root of the variances. Both interpretations are "
+        "At u = 0 the bound (8) of Theorem 4.1 is O~(0), that is, 0 whatever the hidden constant. The proof has "
+        "max(||u||, D_1) with D_1 = 2 in place of ||u||, which leaves the square root of the variances. Both forms are "
         "tested.",
-        "The bounds have these rates for large T. Step sizes stay at their cap until V_t reaches 16384 G^2, and longer "
-        "for CLA-OONS, whose cap falls as its ball grows. oco/growth has 2^18 rounds.",
-        "Until then, a learner whose hints are always wrong (flips) has a constant loss per round.",
+        "The bounds have these rates only for large T. Step sizes stay at their cap until V_t reaches 16384 G^2, and "
+        "longer for CLA-OONS, whose cap decreases as its ball grows. The experiment oco/growth has 2^18 rounds.",
+        "As long as step sizes stay at their cap, a learner whose hints are always wrong (panel flips) has a constant "
+        "loss per round.",
     ),
     interpretations={"values": VALUES},
     figures=(Curves(logarithmic=True),),

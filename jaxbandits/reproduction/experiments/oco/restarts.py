@@ -20,7 +20,7 @@ def is_restart(played: Round) -> jax.Array:
 
 
 def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide restarts and the radius D_t by their claimed orders, with t for T at every record point."""
+    """Divide restarts and the radius D_t at every record point t by their claimed orders, with T replaced by t."""
     del algorithm, panel
     rounds = np.maximum(trials.record_points, 2).astype(float)
     restarts, radius = trials.get("restarts"), trials.get("radius")
@@ -57,7 +57,7 @@ _ROWS = {"on": ("linear", "small", "large", "curved"), "least": 200}
 RESTARTS = THEOREMS.experiment(
     "restarts",
     "Section 4.2 and Appendix E",
-    title="CLA-OONS: restarts, and the radius of its ball",
+    title="restarts of CLA-OONS, and the radius of its ball",
     horizon=2**15,
     seeds=704,
     presets=THEORY,
@@ -70,20 +70,20 @@ RESTARTS = THEOREMS.experiment(
     derive=shares,
     claims=(
         *theorems("few-updates", share("CLA-OONS", of="restarts_over_log") > share_for_all(200),
-                  says="D_t is updated at most O(log T) times, constant 1: log2(T)", place="Section 4.2", **_ROWS),
+                  says="D_t is updated at most O(log T) times, read as log2(T) times", place="Section 4.2", **_ROWS),
         *observations("half-as-many", share("CLA-OONS", of="restarts_over_half_log") > share_for_all(200),
                       says="D_t is updated at most log2(T) / 2 + 2 times", place="Appendix E", **_ROWS),
         *theorems("radius-as-printed", share("CLA-OONS", of="radius_over_root") > share_for_all(200),
-                  says="as printed, max D_t < sqrt(T)", place="Appendix E", **_ROWS),
+                  says="max D_t < sqrt(T), as printed", place="Appendix E", **_ROWS),
         *observations("radius-as-updated", share("CLA-OONS", of="radius_over_root", at_most=2.0) > share_for_all(200),
-                      says="what follows from the update: max D_t <= 2 sqrt(T)", place="Appendix E", **_ROWS),
+                      says="max D_t <= 2 sqrt(T), which follows from the update", place="Appendix E", **_ROWS),
     ),
     notes=(
-        "D at least doubles at every restart, and after a restart D_t^2 is at least the sum of the norms of the "
-        "gradients (each divided by the largest of them, or by 1). If all gradients have the same length, this sum is "
-        "T, so D_T is at least sqrt(T - 1).",
-        "Radii are those of the last round. Gradients shorter than 1 are not normalised: with G = 0.01 the ball takes "
-        "a hundred times as long to grow.",
+        "At every restart D at least doubles, and after a restart D_t^2 is at least the sum of the norms of the "
+        "gradients, each divided by the largest of them (or by 1 if this is larger). If all gradients have the same "
+        "length of at least 1, this sum is T, so D_T is at least sqrt(T - 1).",
+        "Radii are those of the last round. Gradients shorter than 1 are not normalised, so with G = 0.01 the ball "
+        "takes a hundred times as many rounds to grow.",
     ),
     figures=(
         Curves(x="log2_of_rounds"),

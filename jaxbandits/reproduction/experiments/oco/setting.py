@@ -32,19 +32,20 @@ from jaxbandits.theory.oco import visible_bound
 PAPER = "Wang, Barik, Zhao & Tan, NeurIPS 2025"
 OURS = "The paper has no experiments; instances, sizes and thresholds are ours."
 THEORY = {
-    "theory": "every constant as the papers state it; 'practical' (ours) has c_eta = 1, c_A = 1/4, c_corr = 1/2, "
-              "c_meta = 1"
+    "theory": "every constant as the papers state it; learners labelled 'practical' (ours) have c_eta = 1, c_A = 1/4, "
+              "c_corr = 1/2, c_meta = 1"
 }
 AS_PRINTED = {"theory": "every constant as the papers state it"}
 STUDY = Study("oco", f"ours, on {PAPER}", seeds=256, presets=THEORY, notes=(OURS,))
 THEOREMS = Study("oco", PAPER, seeds=256, presets=AS_PRINTED)  # statements of the paper that need no interpretation
 RADIUS_FOR_D = Interpretation(
-    "D is the diameter of X in Assumption 2.2 and bounds ||x|| in the proofs; here the step size uses the radius, 1",
+    "D is the diameter of X in Assumption 2.2, but in the proofs it bounds ||x||; in this reading the step size uses "
+    "the radius, 1, instead of the diameter",
     {key: {"diameter": 1.0} for key in ("OONS", "OONS, practical")},
 )
 VALUES = Interpretation(
-    "(5) fails for losses that are not linear; two remedies are the gradients at the played points (the "
-    "default) and the values f(x) - f(0), used here",
+    "(5) fails for losses that are not linear; it can be repaired with gradients at the played points (the usual "
+    "reading) or with the values f(x) - f(0) (this reading)",
     {"CA-OONS": {"meta_loss": "value"}},
 )
 

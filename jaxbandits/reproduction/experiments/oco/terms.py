@@ -47,7 +47,7 @@ def _learner(preset: str, horizon: int, panel: Panel) -> Learners:
 TERMS = STUDY.experiment(
     "terms",
     "Theorem 4.5",
-    title="regret of CLA-OONS and all terms of its bound, pseudo-Huber losses on R^2",
+    title="regret of CLA-OONS, and all terms of its bound: pseudo-Huber losses on R^2",
     horizon=HORIZON,
     seeds=64,
     presets={"theory": "every constant as the paper states it"},
@@ -58,7 +58,8 @@ TERMS = STUDY.experiment(
     record_points=("log", 40),
     claims=(
         *observations("within-bound", mean("CLA-OONS", of="share_of_bound") < 1.0, on=(*_NORMS, *_SCALES),
-                      says="regret of CLA-OONS ends below the sum of the terms, hidden constants and logarithms 1",
+                      says="the regret of CLA-OONS ends below the sum of the terms, with 1 for hidden constants and "
+                      "logarithms",
                       place="Theorem 4.5"),
         *(
             claim
@@ -69,15 +70,15 @@ TERMS = STUDY.experiment(
             for claim in observations(
                 id,
                 growth_over(panels, axis, "CLA-OONS") < exponent_of(law, list(panels.values())),
-                says=f"regret of CLA-OONS grows with {axis} no faster than the sum of the terms does",
+                says=f"as {axis} grows, the regret of CLA-OONS grows no faster than the sum of the terms",
                 place="Theorem 4.5 (an upper bound)",
             )
         ),
     ),
     notes=(
         "The terms are ||u||^2 (sqrt(sigma^2) + sqrt(Sigma^2)), G^2 ||u||^2, ||u||^4, G ||u||^3 and G^2 sqrt(sigma + "
-        "frak-G). At G = 1 the largest term is G ||u||^3 for ||u|| up to 16 and ||u||^4 beyond. As G grows, the last "
-        "term dominates, which is of order G^2.5.",
+        "frak-G), where frak-G is the paper's Fraktur G. At G = 1 the largest term is G ||u||^3 for ||u|| up to 16, "
+        "and ||u||^4 beyond. As G grows, the last term dominates, which is of order G^2.5.",
         "Regret is against u = ||u|| e_1, the minimiser of the mean loss; losses multiplied by G have gradients of "
         "norm up to G. The bound hides constants and logarithms; setting them to 1 is our reading.",
     ),

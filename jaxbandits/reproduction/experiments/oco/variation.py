@@ -29,7 +29,7 @@ _OPTIMISTIC = ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 202
 VARIATION = STUDY.experiment(
     "variation",
     "Theorem 3.2",
-    title="regret against the amplitude m of a mean that flips every round: Sigma^2 = 4 m^2 a round",
+    title="regret against the amplitude m of a mean that flips every round (Sigma^2 = 4 m^2 per round)",
     horizon=2**15,
     algorithms=_variation_learners,
     panels=_variation_panels,
@@ -39,19 +39,19 @@ VARIATION = STUDY.experiment(
     claims=(
         *observations("within-bound", mean("OONS", "OONS, practical", of="share_of_bound") < 1.0,
                       on=_AMPLITUDE_PANELS.keys(),
-                      says="{label} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+                      says="{label} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for the hidden constant",
                       place="Theorem 3.2"),
         *observations("grows-as-variation", growth_over(_AMPLITUDE_PANELS, "m", *_OPTIMISTIC) < 1.0,
-                      says="regret grows at most in proportion to Sigma"),
+                      says="regret grows at most in proportion to sqrt(Sigma^2)"),
     ),
     notes=(
         "Losses are linear on the unit ball of R^2. The noise is small (s = 0.05), and learners receive G = 1 in all "
         "panels.",
-        "The theorem bounds regret at every m by a quantity that grows at most in proportion to m; it does not bound "
-        "the slope of the regret itself. As long as A_t is about 16 G^2 I, the wrong hints cost OONS about m^2/16 per "
-        "round, which is a slope of 2.",
-        "OGD, which has no hints, does well here: flips cancel in its steps, whereas the hints of the other learners "
-        "are always wrong.",
+        "For every m the theorem bounds regret by a quantity that grows at most in proportion to m, but it does not "
+        "bound the slope of the regret itself. As long as A_t is about 16 G^2 I, the wrong hints cost OONS about "
+        "m^2/16 per round, which gives a slope of 2.",
+        "OGD, which has no hints, has little regret here: flips cancel in its steps, whereas the hints of the other "
+        "learners are always wrong.",
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("m"),),
