@@ -505,7 +505,8 @@ SLOW = {"without": ("HEAVY-OFUL",), "no_timing": True}
 def test_budgets():
     experiment = EXPERIMENTS["linear/fig1"]
     (quick,) = parts(experiment, "quick")
-    assert quick.settings == {"seeds": 8, "horizon": 360, "preset": None, "seed": 0, "compile": "fast", **SLOW}
+    few = {"seeds": 8, "horizon": 360, "preset": None, "seed": 0}
+    assert quick.settings == few | {"compile": "fast", "formats": ("svg",), **SLOW}
     usual, tuned = parts(experiment, "standard")
     assert (usual.suffix, tuned.suffix) == ("", "--tuned") and set(usual.settings.values()) == {None, 0}
     assert tuned.settings == usual.settings | {"preset": "tuned", **SLOW}
