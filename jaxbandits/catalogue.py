@@ -205,9 +205,7 @@ def discover(registry: MutableMapping[str, Entry], group: str) -> None:
         except Exception as error:  # the import of another package may raise anything
             owner = "" if point.dist is None else f" of {point.dist.name}"
             reason = " ".join(str(error).split())[:200]
-            warnings.warn(
-                f"entry point {point.name}{owner} is left out: {type(error).__name__}: {reason}", stacklevel=2
-            )
+            warnings.warn(f"entry point {point.name}{owner} is skipped: {type(error).__name__}: {reason}", stacklevel=2)
 
 
 ALGORITHMS = Registry(room=ENTRY_POINTS[0])
@@ -277,7 +275,7 @@ class Names(Mapping[str, Any]):
         self._tables = ChainMap[str, Any](*tables)
         if len(self._tables) < sum(map(len, tables)):
             name = next(name for name in self._tables if sum(name in table for table in tables) > 1)
-            raise InputError(f"the name {name!r} was registered twice, for things of different kinds")
+            raise InputError(f"the name {name!r} was registered twice, for entries of different kinds")
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._tables and isinstance(name, str) and name.startswith(_OPTAX):

@@ -684,14 +684,14 @@ def check_decision(algorithm: Any, environment: Any, decision: Any) -> None:
         is_another = isinstance(decision, _DECISIONS) and not isinstance(decision, wanted)
         if is_another or not needed <= fields:
             raise InputError(
-                f"{type(environment).__name__} takes {wanted.__name__}({', '.join(wanted._fields)}), and "
-                f"{type(algorithm).__name__} returns {type(decision).__name__}: take a learner of "
-                f"jaxbandits.{_FAMILY_OF_DECISION.get(wanted, 'the same family')}"
+                f"{type(environment).__name__} takes {wanted.__name__}({', '.join(wanted._fields)}), but "
+                f"{type(algorithm).__name__} returns {type(decision).__name__}: use a learner of "
+                f"{f'jaxbandits.{_FAMILY_OF_DECISION[wanted]}' if wanted in _FAMILY_OF_DECISION else 'the same family'}"
             )
     elif isinstance(decision, tuple(_FAMILY_OF_DECISION)):
         raise InputError(
             f"{type(algorithm).__name__} returns {type(decision).__name__}, which {type(environment).__name__} does "
-            f"not take: take an environment of jaxbandits.{_FAMILY_OF_DECISION[type(decision)]}"
+            f"not accept: use an environment of jaxbandits.{_FAMILY_OF_DECISION[type(decision)]}"
         )
 
 
@@ -716,6 +716,6 @@ def narrow(feedback: Feedback, declared: type[F]) -> F:
     if missing:
         raise InputError(
             f"the algorithm needs {declared.__name__}({', '.join(fields)}), but this environment gives "
-            f"{type(feedback).__name__}({', '.join(feedback._fields)}): {', '.join(missing)} missing"
+            f"{type(feedback).__name__}({', '.join(feedback._fields)}), without {', '.join(missing)}"
         )
     return declared(**{name: getattr(feedback, name) for name in fields})

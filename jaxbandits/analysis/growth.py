@@ -46,7 +46,10 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
         late = trials.record_points >= since * trials.horizon
         if late.sum() < _LEAST_RECORDS:
             found = count_of(int(late.sum()), "record point")
-            raise InputError(f"{label} has {found} from {since:g} of the horizon on; {_LEAST_RECORDS} are needed")
+            raise InputError(
+                f"{label} has {found} at or after round {since * trials.horizon:g} (since={since:g}); a growth "
+                f"exponent needs at least {_LEAST_RECORDS}"
+            )
         for h, point in enumerate(trials.points):
             good = trials.usable(metric)[h]
             curves = trials.get(metric)[h, good][:, late]
@@ -81,7 +84,7 @@ def hitting_times(
     """Estimate hitting times of a threshold per label and point."""
     ranges.flag("above", above)
     if not _is_number(threshold) or not np.isfinite(threshold):
-        raise InputError(f"a threshold is a number, got {format_value(threshold)}")
+        raise InputError(f"a threshold must be a number, got {format_value(threshold)}")
     rows = []
     for label, trials in of.items():
         _scalar(trials, metric)
@@ -118,7 +121,9 @@ def _median(values: np.ndarray, level: float) -> Estimate:
 def _scalar(trials: Trials, metric: str) -> None:
     if trials.get(metric).ndim > 3:
         axes = ", ".join(trials.axis_names(metric))
-        raise InputError(f"metric {metric!r} is a vector ({axes}): this needs a number")
+        raise InputError(
+            f"metric {metric!r} is a vector with axes ({axes}); growth exponents and hitting times need a scalar metric"
+        )
 
 
 def _is_number(value: object) -> bool:

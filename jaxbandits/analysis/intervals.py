@@ -1,4 +1,4 @@
-"""Summaries over seeds: means with t-intervals, and means of skewed quantities with intervals that cover them."""
+"""Summaries over seeds: means with t-intervals, and means of skewed quantities with intervals that keep their level."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -62,8 +62,8 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
     """Estimate a mean with the two-sided Student interval over `axis`; its width is infinite for fewer than two values.
 
     Its coverage is `level` for normal values. Skewed values need larger samples: for 50 lognormal values (sigma 1) an
-    interval of level 0.95 covers 0.90. Equal values are marked as `deterministic`: their interval has length zero, and
-    contains no information about values that occur with a probability below 1 / n.
+    interval of level 0.95 has coverage 0.90. Equal values are marked as `deterministic`: their interval has length
+    zero, and contains no information about values that occur with a probability below 1 / n.
 
     Args:
       values: finite numbers.

@@ -34,7 +34,10 @@ class LabelledTrials:
             if len(self.trials) == 1:
                 return self.get(label)
             first = next(name for name, trials in self.trials.items() if label in trials.values)
-            raise InputError(f"{label!r} is a metric, and several labels have it: result[{first!r}][{label!r}]")
+            raise InputError(
+                f"{label!r} is a metric, and several labels have it; choose a label, for example "
+                f"result[{first!r}][{label!r}]"
+            )
         return self.trials[checked_name("label", label, self.trials)]
 
     def __iter__(self) -> Iterator[str]:
@@ -71,10 +74,10 @@ class LabelledTrials:
         """Return the trials of a label, which may be omitted if there is only one.
 
         Raises:
-          InputError: for an unknown label, or none among several.
+          InputError: for an unknown label, or if no label is given although there are several.
         """
         if label is None and len(self.trials) != 1:
-            raise InputError(f"name one of the labels: {', '.join(self.trials)}")
+            raise InputError(f"the result has several labels; choose one of {', '.join(self.trials)}")
         return (
             next(iter(self.trials.values()))
             if label is None
@@ -85,7 +88,7 @@ class LabelledTrials:
         """Return `[H, S, M, ...]` of a metric (default: the first) of a label (optional if there is only one).
 
         Raises:
-          InputError: for unknown names, or no label among several.
+          InputError: for unknown names, or if no label is given although there are several.
         """
         return self.one(label).get(metric)
 
@@ -110,6 +113,6 @@ class LabelledTrials:
           InputError: if no label measured it.
         """
         if not self.metrics:
-            raise InputError("nothing was measured")
+            raise InputError("the result has no metrics")
         name = self.metrics[0] if metric is None else checked_name("metric", metric, self.metrics)
         return name, {label: trials for label, trials in self.trials.items() if name in trials.values}

@@ -1,6 +1,6 @@
 """Compare all pairs of contestants on their common seeds: mean differences and win shares, simultaneous intervals.
 
-By Bonferroni's inequality each of n pairs has the share 1 / n of the error `1 - level`. If each interval keeps its
+By Bonferroni's inequality each of n pairs receives the share 1 / n of the error `1 - level`. If each interval keeps its
 level, all of them hold simultaneously with probability at least `level`, for any dependence between them. A verdict is
 "lower" if an interval excludes zero, and "comparable" if it lies within a margin around zero, so all verdicts hold
 simultaneously as well. After a run whose seeds were added until every pair was decided, each pair spends its share of
@@ -9,8 +9,8 @@ the error over the looks, little at the first looks (`spending`). The intervals 
 often as its level says. Differences that are equal on all seeds decide nothing: the interval of the mean is infinite,
 and only the share of wins is informative.
 
-Error of all intervals of four contestants together, in % (upper limits), at level 0.95. Their losses have one law and
-sizes 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
+Error of all intervals of four contestants together, in % (upper limits), at level 0.95. Their losses have the same law,
+scaled by 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
 
     seeds                 16       50       100
     normal                5        5        5
@@ -72,7 +72,8 @@ def contestants(of: Mapping[str, Trials], points: PointSelection) -> list[Contes
             found.append(Contestant(point_label(label, trials.points[h]), trials, h))
     if len(found) > MOST:
         raise InputError(
-            f"{len(found):,} points are too many to compare in pairs ({MOST}): choose with points={{field: value}}"
+            f"{len(found):,} points are too many to compare in pairs (at most {MOST}): choose some of them with "
+            "points={field: value}"
         )
     return found
 
@@ -100,7 +101,7 @@ def pairs(
     """
     level, margin = intervals.checked_level(level), float(ranges.numbers("margin", margin, "[0, inf)"))
     if len(who) < 2:
-        raise InputError("at least two labels or points are needed to compare")
+        raise InputError("a comparison in pairs needs at least two labels or points")
     several = list(itertools.combinations(who, 2))
     spent = spending((1.0 - level) / len(several), looks)
     rows = [_pair(a, b, metric, spent, group, margin) for a, b in several]
@@ -122,7 +123,7 @@ def _cells(pair: Pair) -> list[str]:
     n = str(pair.difference.n) + (f" ({pair.difference.failed} failed)" if pair.difference.failed else "")
     verdict = "first lower" if pair.difference.mean < 0.0 else "second lower"
     if pair.comparable:
-        verdict = f"{verdict}, by little" if pair.decided else "comparable"
+        verdict = f"{verdict}, by a small difference" if pair.decided else "comparable"
     elif not pair.decided:
         verdict = "undecided"
         if pair.difference.n > 1 and np.isinf(pair.difference.high):
@@ -210,7 +211,7 @@ def _pair(
 
 
 def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return `[n]` final values of both on their common seeds without failed trials, and the number of failures.
+    """Return the final values `[n]` of both on common seeds without failed trials, and the number of failures.
 
     Raises:
       InputError: for a vector metric, or no seed in common.
@@ -218,7 +219,9 @@ def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarr
     for one in (first, second):
         if one.trials.get(metric).ndim > 3:
             axes = ", ".join(one.trials.axis_names(metric))
-            raise InputError(f"metric {metric!r} is a vector ({axes}): pairs need a number")
+            raise InputError(
+                f"metric {metric!r} is a vector with axes ({axes}); comparisons in pairs need a scalar metric"
+            )
     both, at_a, at_b = np.intersect1d(first.trials.seeds, second.trials.seeds, assume_unique=True, return_indices=True)
     if not len(both):
         raise InputError(f"{first.name} and {second.name} have no seed in common")

@@ -34,7 +34,10 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
     values, usable = trials.final(metric), trials.usable(metric)
     if values.ndim > 2 and not callable(by):
         axes = ", ".join(trials.axis_names(metric))
-        raise InputError(f"metric {metric!r} is a vector ({axes}); `by` must be a function of its values [seeds, ...]")
+        raise InputError(
+            f"metric {metric!r} is a vector with axes ({axes}); `by` must be a function of the metric's values, an "
+            "array [seeds, ...]"
+        )
     n = _n_choosing(label, select, len(trials.seeds))
     worst = np.inf if minimise else -np.inf
     chosen = np.where(usable.reshape(*usable.shape, *[1] * (values.ndim - 2)), values, worst)[:, :n]
@@ -43,7 +46,7 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
         scores = [_score(criterion, point) for point in chosen]
     order = scores if minimise else [-score for score in scores]
     if not np.isfinite(order).any():
-        raise InputError(f"every point of {label} has a failed trial among its {n} selection seeds")
+        raise InputError(f"every point of {label} has at least one failed trial among its {n} selection seeds")
     index = int(np.nanargmin(order))
     good = usable[index, n:]
     estimate = intervals.metric_interval(values[index, n:][good], level=level)._replace(failed=int((~good).sum()))
@@ -88,8 +91,9 @@ def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:
         varied = [field for field, found in values.items() if field.startswith(_PREFIX) and len(found) > 1]
         if varied:
             warnings.warn(
-                f"{label}: points differ in {', '.join(varied)}: the best of them may be the easiest environment, not "
-                f"the best learner; by={ENVIRONMENT!r} chooses separately in each environment",
+                f"{label}: points differ in {', '.join(varied)}, so the best point may have the easiest "
+                f"environment, not the best learner; by={ENVIRONMENT!r} chooses the best point of each environment "
+                "separately",
                 stacklevel=stacklevel + 1,
             )
 
@@ -103,7 +107,8 @@ def check_criterion(by: object, minimise: object) -> None:
     names = (*_BY, ENVIRONMENT)
     if not callable(by) and not (isinstance(by, str) and by in names):
         raise InputError(
-            f"by must be {', '.join(map(repr, names))} or a function of [seeds] values, got {format_value(by)}"
+            f"by must be {', '.join(map(repr, names))} or a function of an array of values [seeds], got "
+            f"{format_value(by)}"
         )
     if not isinstance(minimise, bool):
         raise InputError(f"minimise must be True or False, got {format_value(minimise)}")
@@ -114,7 +119,7 @@ def _score(criterion: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
         return float(criterion(values))
     except (TypeError, ValueError) as error:
         why = " ".join(str(error).split())[:150]
-        raise InputError(f"`by` must return one number for values of shape {values.shape}: {why}") from None
+        raise InputError(f"`by` must return one number for an array of shape {values.shape}: {why}") from None
 
 
 def _n_choosing(label: str, select: object, n_seeds: int) -> int:
@@ -127,6 +132,7 @@ def _n_choosing(label: str, select: object, n_seeds: int) -> int:
         raise InputError(f"select must be a fraction in (0, 1) or a number of seeds, got {format_value(select)}")
     if not 1 <= n < n_seeds:
         raise InputError(
-            f"{label} has {count_of(n_seeds, 'seed')}: {n} to choose by must be at least 1 and leave some to judge by"
+            f"{label} has {count_of(n_seeds, 'seed')}, of which `select` uses {n} to choose the point; at least 1 "
+            "must be used to choose, and at least 1 must remain to evaluate it"
         )
     return n

@@ -68,7 +68,7 @@ def _since(metric: str, of: Mapping[str, Trials]) -> str:
         for trials in of.values()
         if not np.isfinite(values := trials.get(metric)).all()
     ]
-    return f", the first by round {min(lost):,}" if lost else ""
+    return f", the first of them by round {min(lost):,}" if lost else ""
 
 
 def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
@@ -76,16 +76,16 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
     failed = np.concatenate([trials.failures(metric).ravel() for trials in of.values()])
     if failed.any():
         warnings.warn(
-            f"{int(failed.sum())} of {failed.size} trials are not finite{_since(metric, of)}; they are left out, "
-            "counted in the column 'failed'; check_algorithm names the first NaN of a learner's state",
+            f"{int(failed.sum())} of {failed.size} trials have NaN or infinite values{_since(metric, of)}; they are "
+            "left out and counted in the column 'failed'; check_algorithm finds the first NaN in a learner's state",
             stacklevel=stacklevel + 1,
         )
     for label, trials in of.items():
         missing = ~(trials.usable(metric) | trials.failures(metric))
         if missing.any():
             warnings.warn(
-                f"{label}: {int(missing.sum())} of {missing.size} trials have no value of {metric!r}, because nothing "
-                "has counted in them; they are left out",
+                f"{label}: {int(missing.sum())} of {missing.size} trials have no value of {metric!r}, because none "
+                "of their rounds counted; these trials are left out",
                 stacklevel=stacklevel + 1,
             )
         strayed = int((trials.inadmissible > 0).sum())
@@ -100,5 +100,6 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
         names = ", ".join(label for label, n in counts.items() if n == few)
         who = "" if set(counts.values()) == {few} else f" of {names}"
         warnings.warn(
-            f"{count_of(few, 'seed')}{who}: intervals of skewed quantities need about {_FEW}", stacklevel=stacklevel + 1
+            f"only {count_of(few, 'seed')}{who}: confidence intervals of skewed quantities need about {_FEW} seeds",
+            stacklevel=stacklevel + 1,
         )

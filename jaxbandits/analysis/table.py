@@ -85,8 +85,8 @@ def plain(value: object) -> str:
 
 
 NS_PER_ROUND = (
-    "ns/round: wall time of a worker for one round of one trial, in nanoseconds, without compilation; "
-    "the median over batches"
+    "ns/round: wall time in nanoseconds that a worker takes for one round of one trial, without compilation; "
+    "median over batches"
 )
 
 

@@ -27,7 +27,7 @@ class Trials:
 
     Attributes:
       values: for each metric a float64 array `[H, S, M, ...]`: cumulative sums, running maxima or snapshots.
-      points: `[H]` hyperparameter points, mappings from fields to values; one empty point when nothing was swept.
+      points: `[H]` hyperparameter points, mappings from fields to values; one empty point if nothing was swept.
       seeds: `[S]` global seed indices, increasing.
       record_points: `[M]` rounds at which values are recorded, increasing; the last is the horizon.
       healthy: `[H, S]` False if the state of a trial held a NaN at some record point, even if its metrics are finite.
@@ -60,32 +60,42 @@ class Trials:
     def __post_init__(self) -> None:
         """Check shapes, dtypes and order."""
         if not self.points or any(point.keys() != self.points[0].keys() for point in self.points):
-            raise InputError("points must be at least one point, the same fields in each")
+            raise InputError("there must be at least one point, and all points must have the same fields")
         for name, least in (("seeds", 0), ("record_points", 1)):
             numbers_of = getattr(self, name)
             if numbers_of.ndim != 1 or numbers_of.dtype.kind not in "iu" or not len(numbers_of):
-                raise InputError(f"{name} must be whole numbers [n], got {numbers_of.dtype} {numbers_of.shape}")
+                raise InputError(
+                    f"{name} must be an array [n] of whole numbers, got {numbers_of.dtype} {numbers_of.shape}"
+                )
             if numbers_of[0] < least or (np.diff(numbers_of) <= 0).any():
-                raise InputError(f"{name} must be at least {least} and increase strictly")
+                raise InputError(f"{name} must be at least {least} and strictly increasing")
         shape = (len(self.points), len(self.seeds))
         for name, kinds in (("healthy", "b"), ("inadmissible", "iu")):
             counts = getattr(self, name)
             if counts.shape != shape or counts.dtype.kind not in kinds:
-                raise InputError(f"{name} must be an array {shape}, got {counts.dtype} {counts.shape}")
+                raise InputError(
+                    f"{name} must be an array of {'bools' if kinds == 'b' else 'whole numbers'} of shape {shape}, "
+                    f"got {counts.dtype} {counts.shape}"
+                )
         sizes: dict[str, int] = {}
         for metric, values in self.values.items():
             if values.dtype != np.float64 or values.shape[:3] != (*shape, len(self.record_points)):
-                need = f"float64 {[*shape, len(self.record_points)]}"
-                raise InputError(f"values of {metric!r} must be {need} or more axes, got {values.dtype} {values.shape}")
+                need = f"a float64 array of shape {[*shape, len(self.record_points)]}"
+                raise InputError(
+                    f"values of {metric!r} must be {need}, with further axes for a vector, got {values.dtype} "
+                    f"{values.shape}"
+                )
             names, more = self.axis_names(metric), values.shape[3:]
             if len(names) != len(more) or len({*names, *RESERVED}) < len(names) + len(RESERVED):
                 raise InputError(
-                    f"{metric!r} has axes named {names}: {len(more)} different names are needed, none of "
-                    f"them {', '.join(RESERVED)}"
+                    f"{metric!r} needs {len(more)} different names for its axes beyond point, seed and round, and "
+                    f"none of them may be {', '.join(RESERVED)}; got {names}"
                 )
             for name, size in zip(names, more, strict=True):
                 if sizes.setdefault(name, size) != size:
-                    raise InputError(f"axis {name!r} of {metric!r} has {size} entries, but {sizes[name]} elsewhere")
+                    raise InputError(
+                        f"axis {name!r} of {metric!r} has {size} entries, but {sizes[name]} in another metric"
+                    )
 
     def __repr__(self) -> str:
         """Return sizes and names, never numbers."""
@@ -116,7 +126,7 @@ class Trials:
           InputError: for an unknown name.
         """
         if not self.values:
-            raise InputError("nothing was measured")
+            raise InputError("the result has no metrics")
         return self.metrics[0] if metric is None else checked_name("metric", metric, self.values)
 
     def axis_names(self, metric: str) -> tuple[str, ...]:
@@ -164,7 +174,7 @@ class Trials:
         """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state.
 
         Regret is computed from true means, so it can stay finite although the state of the learner is NaN. A NaN of a
-        metric in `may_be_missing` is no failure.
+        metric in `may_be_missing` is not a failure.
         """
         metric = self.metric(metric)
         values = self.values[metric]
@@ -189,7 +199,7 @@ class Trials:
         names, values = self.axis_names(metric), self.values[metric]
         for name in at:
             if name not in names:
-                has = f"its axes: {', '.join(names)}" if names else "it is a scalar"
+                has = f"its axes are {', '.join(names)}" if names else "it is a scalar"
                 raise InputError(f"metric {metric!r} has no axis {name!r}; {has}")
         ranges = [
             [_index(name, at[name], n)] if name in at else range(n)
@@ -207,11 +217,11 @@ class Trials:
           InputError: if no point or several points have these values.
         """
         if not isinstance(point, Mapping):
-            raise InputError(f"a point maps fields to values, got {format_value(point)}")
+            raise InputError(f"a point must map fields to values, got {format_value(point)}")
         found = self.indices(point)
         if len(found) > 1:
             which = f"{len(found)} points have {_text(point)}"
-            raise InputError(f"{which}; name the fields of one: {', '.join(self.points[0])}")
+            raise InputError(f"{which}; choose one of them by the values of its fields: {', '.join(self.points[0])}")
         return found[0]
 
     def indices(self, points: PointSelection) -> list[int]:
@@ -230,11 +240,11 @@ class Trials:
             listed = isinstance(points, (list, tuple, range)) or (isinstance(points, np.ndarray) and points.ndim)
             if not listed or not len(points):
                 raise InputError(
-                    f"points must map fields to values, or be a list of positions, got {format_value(points)}"
+                    f"points must be a mapping from fields to values or a list of positions, got {format_value(points)}"
                 )
             positions = [_index("points", position, len(self.points)) for position in points]
             if len(set(positions)) < len(positions):
-                raise InputError(f"points must be different positions, got {format_value(points)}")
+                raise InputError(f"the positions in points must be different, got {format_value(points)}")
             return positions
         kept = list(range(len(self.points)))
         for field, wanted in points.items():
@@ -242,14 +252,14 @@ class Trials:
             check_concrete(f"the value of {field}", wanted)
             several = _entries(wanted) if isinstance(wanted, (list, tuple, range, np.ndarray)) else [wanted]
             if not several:
-                raise InputError(f"no value of {field} is asked for")
+                raise InputError(f"the list of values of {field} is empty")
             for value in several:
                 if not any(_same(point[field], value) for point in self.points):
                     has = ", ".join(map(str, dict.fromkeys(point[field] for point in self.points)))
-                    raise InputError(f"no point has {field}={format_value(value)}; there are {has[:200]}")
+                    raise InputError(f"no point has {field}={format_value(value)}; its values are {has[:200]}")
             kept = [i for i in kept if any(_same(self.points[i][field], value) for value in several)]
         if not kept:
-            raise InputError(f"no point has {_text(points)} together")
+            raise InputError(f"no point has all of {_text(points)}")
         return kept
 
 
@@ -266,7 +276,7 @@ def checked_name(kind: str, name: object, names: Iterable[str]) -> str:
 
 
 def in_order(metrics: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct names in their order, with `regret` before all others."""
+    """Return the distinct names in order of first appearance, but with `regret` first."""
     return tuple(sorted(dict.fromkeys(metrics), key=lambda name: name != _FIRST))
 
 

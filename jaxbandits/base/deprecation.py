@@ -11,7 +11,7 @@ _R = TypeVar("_R")
 
 def alias(function: Callable[_P, _R], earlier_name: str) -> Callable[_P, _R]:
     """Return a function that warns that its name is deprecated, and then calls `function` (in a class, a method)."""
-    message = f"{earlier_name} is renamed: use {function.__name__}"
+    message = f"{earlier_name} has been renamed: use {function.__name__}"
 
     @functools.wraps(function)
     def warn_and_call(*args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -1,11 +1,11 @@
-"""Exception for wrong input of the user, with messages of one line that state the allowed values."""
+"""Exception for invalid input, with one-line messages that state the allowed values."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """Error in the input of a user. The command line prints the message and exits with code 2."""
+    """Error for invalid input. The command line prints the message and exits with code 2."""
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:

@@ -15,7 +15,7 @@ import numpy as np
 
 
 def exact_key(value: object) -> Hashable:
-    """Return a key that is equal for values of equal type and bits only.
+    """Return a key of a value; keys are equal only if the values have equal types and bits.
 
     Lists, tuples, frozen sets, slices, dataclasses, partial functions and NumPy scalars are compared by their entries;
     an object of any other kind by its type and its own `==`.

@@ -1,8 +1,8 @@
 """Atomic files with checksums, and locks on directories.
 
 A file is written under a temporary name, synced and renamed, so that the previous file survives a killed process. The
-temporary name is random and must not exist, so that links of other users are not followed in a directory that they may
-write. Nothing is pickled, and reading a file never executes code.
+temporary name is random and must not exist, so that links of other users are not followed in a directory to which they
+may write. Nothing is pickled, and reading a file never executes code.
 """
 
 import contextlib
@@ -31,14 +31,14 @@ _CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> chec
 
 
 class LockedError(InputError):
-    """Error: another process holds the directory."""
+    """Error: another process holds the lock on the directory."""
 
 
 class UnwritableError(InputError):
     """Error: a file or directory cannot be written (permission, full disk)."""
 
 
-def path_of(value: object, what: str = "a file is named by text or a path") -> Path:
+def path_of(value: object, what: str = "the name of a file must be a string or a path object") -> Path:
     """Return a path that a user gave.
 
     Args:
@@ -56,20 +56,24 @@ def path_of(value: object, what: str = "a file is named by text or a path") -> P
     except UnicodeEncodeError:
         is_possible = False
     if not is_possible:
-        raise InputError(f"{what}, without NUL or other characters that no file name has, got {format_value(value)}")
+        raise InputError(
+            f"{what}, without NUL and other characters that file names cannot contain, got {format_value(value)}"
+        )
     return Path(text)
 
 
 @contextlib.contextmanager
 def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
-    """Create a directory and lock it against other processes, even if the process that held the lock removes it.
+    """Create a directory and hold a lock on it within a `with` block.
+
+    If another process removes the directory meanwhile, it is created again.
 
     Args:
       directory: its path.
-      patience: seconds to wait until another process releases the lock.
+      patience: seconds to wait for another process to release the lock.
 
     Raises:
-      InputError: when it cannot be written or another process holds it.
+      InputError: if the directory cannot be written, or another process holds the lock.
     """
     lock = filelock.FileLock(str(directory / ".lock"))
     for attempt in range(_MOST_TRIES):
@@ -93,7 +97,7 @@ def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
 
 
 def is_locked(directory: Path) -> bool:
-    """Return whether a process holds a directory now.
+    """Return whether a process holds the lock on a directory.
 
     The function does not write if no process ever locked the directory. It returns False if the lock cannot be opened.
     """
@@ -132,7 +136,7 @@ def _refusal(directory: Path) -> str:
 
 
 def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Replace a file by temporary name, fsync and rename: after a kill the old or the new file exists as a whole.
+    """Replace a file atomically: if the process is killed, either the old or the new file is complete.
 
     Args:
       path: path of the file.
@@ -148,7 +152,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 @contextlib.contextmanager
 def open_atomically(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """Open a file for writing that receives its name when the block ends without an error, as in `write_atomically`.
+    """Open a file for writing; as in `write_atomically`, it receives its name if the block ends without an error.
 
     Raises:
       InputError: if the path cannot be written; the message names it.
@@ -179,7 +183,7 @@ def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False)
     """Write an npz file with a checksum of every array, atomically.
 
     Raises:
-      InputError: when it cannot be written.
+      InputError: if the file cannot be written.
     """
     buffer, checksums = io.BytesIO(), {}
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
@@ -232,7 +236,7 @@ class NpzFile:
         return info.file_size > _LEAST_BYTES + _DENSEST * info.compress_size
 
     def read_text(self, name: str) -> bytes:
-        """Read an array of bytes of at most `LONGEST_TEXT`."""
+        """Read an array of at most `LONGEST_TEXT` bytes, and return it as bytes."""
         self._read_member(name + ".npy")
         return self.read(name).tobytes()
 
@@ -249,7 +253,7 @@ class NpzFile:
             shape, _, dtype = read_header[version](file)
             size = file.tell() + math.prod(shape) * dtype.itemsize
         if dtype.hasobject or size != self._archive.getinfo(member).file_size:
-            raise ValueError("an array of another size than its header says")
+            raise ValueError("an array whose size differs from the size in its header")
         return np.broadcast_to(np.zeros((), dtype), shape)
 
 
@@ -269,7 +273,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
     """Read all arrays of an npz file that `write_npz` wrote.
 
     Raises:
-      InputError: as `open_npz`.
+      InputError: as for `open_npz`.
     """
     with open_npz(path) as file:
         return {name: file.read(name) for name in file.outlines}
@@ -310,15 +314,15 @@ class _HashingFile:
 
 
 def first_difference(saved: object, new: object, path: str = "") -> str:
-    """Return a text that names the first field in which two JSON values differ, and both values."""
+    """Return text that names the first field in which two JSON values differ, and both values."""
     if isinstance(saved, dict) and isinstance(new, dict):
         for key in [*new, *(k for k in saved if k not in new)]:
             if saved.get(key) != new.get(key):
                 return first_difference(saved.get(key), new.get(key), f"{path}.{key}" if path else str(key))
     if path.startswith("programs."):
         label = path.removeprefix("programs.")
-        return f"the code of {label} differs, or something that it reads while it is traced"
-    return f"{path} was {saved!r}, now {new!r}"
+        return f"the code of {label}, or a value that it reads while it is traced, has changed"
+    return f"{path} was {saved!r} and is now {new!r}"
 
 
 def _member(name: str, method: int) -> zipfile.ZipInfo:

@@ -85,7 +85,10 @@ def lack_of_identity(spec: Mapping[str, Any]) -> str:
     """Describe the code of a specification that no digest identifies, and the remedy; "" if all code is identified."""
     if not (found := ", ".join(spec.get("host code", ()))):
         return ""
-    return f"{found}; no digest covers that: give identity='...' (a name for its version) from the first run on"
+    return (
+        f"{found}; no digest identifies the version of this code: pass identity='...' (text that names the "
+        "version), in the first run too"
+    )
 
 
 def _function_of(member: Any) -> Any:

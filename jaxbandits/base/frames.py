@@ -17,8 +17,8 @@ class Columns:
     """Columns of a frame.
 
     Raises:
-      InputError: for anything else than a frame in memory or a mapping from text to arrays, for a frame without rows or
-        with two columns of one name, and for any frame if Narwhals is not installed.
+      InputError: for anything other than a frame in memory or a mapping from text to arrays, for a frame without rows
+        or with two columns of the same name, and for any frame if Narwhals is not installed.
     """
 
     def __init__(self, frame: Any):
@@ -31,8 +31,8 @@ class Columns:
             import narwhals as nw
         except ImportError:
             raise InputError(
-                "data frames need the extra `data` (Narwhals, polars): pip install 'jaxbandits[data]'; a mapping of "
-                "arrays does without"
+                "data frames need the extra `data` (Narwhals, polars): pip install 'jaxbandits[data]'; a mapping "
+                "of arrays needs no extra"
             ) from None
         try:
             table = nw.from_native(frame, eager_only=True)
@@ -43,7 +43,7 @@ class Columns:
             repeated = next((name for k, name in enumerate(names) if name in list(names)[:k]), None)
             if repeated is not None:
                 raise InputError(f"column {repeated!r} occurs twice") from None
-            lazy = "; collect() a lazy one" if is_lazy else ""
+            lazy = "; call collect() on a lazy frame" if is_lazy else ""
             why = f" ({' '.join(str(error).split())[:100]})" if not isinstance(error, TypeError) else ""
             raise InputError(
                 f"frame must be a pandas, polars or pyarrow frame, or a mapping of arrays, got "
@@ -101,7 +101,7 @@ class Columns:
           InputError: if `names` is not a list of one or more different names, and as for `numbers`.
         """
         if isinstance(names, str) or not isinstance(names, Sequence):
-            raise InputError(f"{role} must be a list of columns, got {format_value(names)}")
+            raise InputError(f"{role} must be a list of column names, got {format_value(names)}")
         if not names or any(name in names[:k] for k, name in enumerate(names)):
             raise InputError(f"{role} must name one or more different columns, got {format_value(list(names))}")
         first = self.numbers(role, names[0])
@@ -110,7 +110,9 @@ class Columns:
         for k, name in enumerate(names[1:], start=1):
             column = self.numbers(role, name)
             if len(column) != len(first):
-                raise InputError(f"{role}: column {name!r} has {len(column)} rows, column {names[0]!r} {len(first)}")
+                raise InputError(
+                    f"{role}: column {name!r} has {len(column)} rows, but column {names[0]!r} has {len(first)}"
+                )
             found[:, k] = column
         return found
 

@@ -74,7 +74,7 @@ def number_labels(
     if unknown is not None:
         row = texts.index(unknown)
         raise InputError(
-            f"{name}: {unknown!r} in row {row} (from 0) is none of the {names_argument} {shorten(ordered)}"
+            f"{name}: {unknown!r} in row {row} (from 0) is not one of the {names_argument} {shorten(ordered)}"
         )
     by_number = is_chosen or not is_text or all(map(_is_digits, ordered))
     return Labels(np.array([position[text] for text in rows], np.int32)[numbers], ordered, not by_number, is_text)
@@ -91,7 +91,7 @@ def label_names(name: str, names: object) -> tuple[str, ...]:
     texts = tuple(_texts(name, names)[0])
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
-        raise InputError(f"{name} must differ, but {twice!r} occurs {texts.count(twice)} times")
+        raise InputError(f"{name} must not repeat, but {twice!r} occurs {texts.count(twice)} times")
     return texts
 
 
@@ -104,7 +104,11 @@ def shorten(names: Sequence[str]) -> str:
 def warn_if_distinct(owner: str, rows: str, n_rows: int, what: str, n_names: int) -> None:
     """Warn if more than half of the rows have different names, as in a column of ids or numbers."""
     if n_rows >= MANY_ROWS and n_names > n_rows / 2:
-        warnings.warn(f"{owner}: {n_rows:,} {rows} have {n_names:,} different {what}", stacklevel=5)
+        warnings.warn(
+            f"{owner}: {n_rows:,} {rows} have {n_names:,} different {what}: check that they are not ids or "
+            "measurements",
+            stacklevel=5,
+        )
 
 
 def describe_names(plural: str, names: Sequence[str]) -> str:
@@ -131,7 +135,7 @@ def _is_ordered(values: Any) -> bool:
 
 def _texts(name: str, values: object) -> tuple[list[str], bool]:
     """Return every entry as text, and whether the entries were text originally."""
-    needs = f"{name} must be one name or whole number a row"
+    needs = f"{name} must be a list of names or whole numbers, one for each row"
     try:
         array = np.asarray(values)
     except Exception:  # ragged lists; a container of another library may raise anything
@@ -166,7 +170,7 @@ def _texts_of_objects(name: str, needs: str, entries: list[Any]) -> tuple[list[s
         raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is {format_value(entries[row])}")
     kinds = [next((kind for kind in (str, int, float) if isinstance(entry, kind)), None) for entry in entries]
     odd = next(row for row, kind in enumerate(kinds) if kind is None or kind is not kinds[0])
-    raise InputError(f"{needs}, all of one kind, but row {odd} (from 0) holds {format_value(entries[odd])}")
+    raise InputError(f"{needs}, all of the same kind, but row {odd} (from 0) holds {format_value(entries[odd])}")
 
 
 def _digits_of(name: str, entry: float, row: int) -> str:
@@ -175,8 +179,8 @@ def _digits_of(name: str, entry: float, row: int) -> str:
         raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is NaN")
     if abs(entry) > _LARGEST_FLOAT:
         raise InputError(
-            f"{name}: {entry:.0f} in row {row} (from 0) is a float, which holds whole numbers up to 2^53 only: read "
-            "ids as integers or text"
+            f"{name}: {entry:.0f} in row {row} (from 0) is a float, and floats are exact only for whole numbers up "
+            "to 2^53: read ids as integers or text"
         )
     return str(int(entry)) if entry == int(entry) else repr(entry)
 

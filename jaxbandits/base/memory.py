@@ -21,7 +21,7 @@ def require(n_bytes: int, what: str, remedy: str, available: int | None = None) 
     """
     available = available_bytes() if available is None else available
     if available is not None and n_bytes > available:
-        sizes = f"{format_bytes(n_bytes)} of memory, and {format_bytes(available)} are free"
+        sizes = f"{format_bytes(n_bytes)} of memory, but only {format_bytes(available)} are free"
         raise InputError(f"{what} would take {sizes}: {remedy}")
 
 

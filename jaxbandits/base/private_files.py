@@ -13,10 +13,10 @@ HAS_OWNERS = hasattr(os, "getuid")
 
 
 def why_not_private(directory: Path) -> str | None:
-    """Return the reason why others could change the files of a directory; None if they cannot.
+    """Return the reason why other users could change the files of a directory; None if they cannot.
 
-    The directory must belong to this user, and nobody else may write it. Links on its path must belong to this user or
-    to the administrator, and directories above it that everyone may write must be sticky, as /tmp is.
+    The directory must belong to this user, and nobody else may write to it. Links on its path must belong to this user
+    or to the administrator, and directories above it to which everyone may write must be sticky, as /tmp is.
 
     Args:
       directory: an existing directory.
@@ -30,11 +30,11 @@ def why_not_private(directory: Path) -> str | None:
     given, resolved = Path(os.path.abspath(directory)), directory.resolve(strict=True)
     for path in (given, *given.parents):
         if path.is_symlink() and path.lstat().st_uid not in trusted:
-            return f"{path} is a link that another user made"
+            return f"{path} is a symbolic link that belongs to another user"
     for path in resolved.parents:
         status = path.stat()
         if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-            return f"everyone may write {path}"
+            return f"every user can write to {path}"
     return _problem(resolved.stat(), str(resolved))
 
 
@@ -70,4 +70,4 @@ def read_private(directory: Path, name: str) -> bytes | None:
 def _problem(status: os.stat_result, what: str) -> str | None:
     if status.st_uid != os.getuid():
         return f"{what} belongs to another user"
-    return f"others may write {what}" if status.st_mode & _OTHERS_MAY_WRITE else None
+    return f"other users can write to {what}" if status.st_mode & _OTHERS_MAY_WRITE else None

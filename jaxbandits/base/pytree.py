@@ -76,7 +76,7 @@ def param(default: Any = dataclasses.MISSING, range: str | None = None, doc: str
       range: an interval such as `"(0, 1]"`, `"(0, inf)"` or `"[0, inf]"`; every entry of the field must lie in it.
         `BOOL` for a flag.
       doc: one line for `jaxbandits show`.
-      factory: called for the default, if that is itself a pytree.
+      factory: function that creates the default, if the default is itself a pytree.
     """
     metadata = {_KIND: "traced", _RANGE: range, _DOC: doc}
     if factory is not None:
@@ -102,7 +102,7 @@ def pytree(cls: type[T]) -> type[T]:
       InputError: for anything but a class, and for a field whose range is not an interval.
     """
     if not isinstance(cls, type):
-        raise InputError(f"@pytree stands above a class, got {format_value(cls)}")
+        raise InputError(f"@pytree must decorate a class, got {format_value(cls)}")
     has_repr = "__repr__" in vars(cls)
     cls = dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
     fields = dataclasses.fields(typing.cast(Any, cls))
@@ -240,7 +240,9 @@ def validate(obj: Any, label: str = "") -> None:
         else:
             check_concrete(name, value)
             if not all(is_real(leaf) for leaf in jax.tree.leaves(value)):
-                raise InputError(f"{name} must be made of numbers, got {format_value(value)}")
+                raise InputError(
+                    f"{name} must be a number, an array of numbers or a tree of them, got {format_value(value)}"
+                )
     check = getattr(obj, "check", None)
     if check is not None:
         check()
@@ -265,7 +267,7 @@ def _check_shared(name: str, value: object, allowed: str | None) -> None:
     for leaf in leaves:
         check_concrete(name, leaf)
         if not isinstance(leaf, (jax.Array, np.ndarray)):
-            raise InputError(f"{name} must be an array or a tree of arrays, got {type(leaf).__name__} in it")
+            raise InputError(f"{name} must be an array or a tree of arrays, but it contains a {type(leaf).__name__}")
         dtype = leaf.dtype
         if not (jnp.issubdtype(dtype, jnp.bool_) or is_real(leaf)):
             raise InputError(f"{name} must hold real numbers, got an array of {dtype}")
@@ -306,7 +308,7 @@ def replace(obj: T, path: str, value: object) -> T:
             f"{type(obj).__name__}.{path} is static (it fixes the compiled program), so it cannot be traced"
         )
     if kind == "shared":
-        raise InputError(f"{type(obj).__name__}.{path} is shared data (one copy serves all trials): it cannot be swept")
+        raise InputError(f"{type(obj).__name__}.{path} is shared data (all trials use one copy), so it cannot be swept")
     return set_field(obj, path, value)
 
 

@@ -64,7 +64,7 @@ def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
     """Return finite numbers from NumPy, JAX, pandas, polars, pyarrow or lists as a new float64 array.
 
     Text, dates and complex numbers are refused, even if NumPy would convert them silently, and so are missing
-    entries: None, NaN, those of a nullable type, and the masked entries of a masked array.
+    entries: None, NaN, missing values of a nullable type, and masked entries of a masked array.
 
     Args:
       name: name of the argument.
@@ -91,19 +91,19 @@ def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
     try:
         array = array.astype(np.float64)
     except OverflowError:
-        raise InputError(f"{name} must be finite, got a whole number beyond all floats") from None
+        raise InputError(f"{name} must be finite, got a whole number that is too large for a float") from None
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be finite, but {place(~np.isfinite(array))} is not{_FILL}")
     return array
 
 
-_ENCODE = ": text becomes numbers by one-hot encoding, such as pandas.get_dummies or polars' to_dummies"
+_ENCODE = ": encode text as numbers, for example one-hot by pandas.get_dummies or polars' to_dummies"
 _DATES = (
-    ": these are dates; as `time` of a log give them parsed (pandas.to_datetime, polars' str.to_datetime), elsewhere "
-    "as numbers, such as (d - d.min()).dt.total_seconds()"
+    ": these are dates; pass the `time` of a log as parsed dates (pandas.to_datetime, polars' str.to_datetime), "
+    "and other dates as numbers, such as (d - d.min()).dt.total_seconds()"
 )
 _DATE = re.compile(r"\s*(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})(\D|$)")
-_FILL = ": fill in or leave out rows with missing values"
+_FILL = ": fill in missing values or leave out their rows"
 
 
 def holds_dates(array: np.ndarray) -> bool:
@@ -141,7 +141,7 @@ def _numbers_of_objects(name: str, needs: str, array: np.ndarray) -> np.ndarray:
     try:
         return array.astype(np.float64)
     except OverflowError:
-        raise InputError(f"{name} must be finite, got a whole number beyond all floats") from None
+        raise InputError(f"{name} must be finite, got a whole number that is too large for a float") from None
 
 
 def is_missing(entry: object) -> bool:
@@ -180,7 +180,7 @@ def is_traced(x: object) -> bool:
 def check_concrete(name: str, value: object) -> None:
     """Check that a value is not traced by `jit`, `vmap` or `grad`."""
     if any(is_traced(leaf) for leaf in jax.tree.leaves(value)):
-        raise InputError(f"{name} is a value under a JAX transformation; runs take concrete numbers")
+        raise InputError(f"{name} is traced by a JAX transformation, but runs need concrete numbers")
 
 
 def check_numbers(name: str, value: object, allowed: str) -> None:

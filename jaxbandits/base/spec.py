@@ -142,7 +142,7 @@ def _fields(obj: Any) -> dict[str, Any] | None:
 
 def _write_array(obj: Any, data: MutableMapping[str, np.ndarray], where: str) -> dict[str, Any]:
     if jnp.issubdtype(obj.dtype, jax.dtypes.prng_key):
-        raise InputError(f"{where} holds random keys, which have no place in a specification")
+        raise InputError(f"{where} holds random keys, which a specification cannot contain")
     array = np.asarray(obj)
     head = {"dtype": array.dtype.name, "shape": list(array.shape)}
     if array.dtype.name not in _DTYPES:
@@ -183,8 +183,8 @@ def _read(value: object, names: Names, data: Mapping[str, np.ndarray], where: st
         return _entries([value["number"]], value.get("dtype"), where)[0]
     if "code" in value:
         raise InputError(
-            f"{where}: {format_value(value['code'])} is code without a name, which cannot be read back; "
-            "register it under one"
+            f"{where}: {format_value(value['code'])} is code without a registered name, which cannot be read back; "
+            "register it under a name"
         )
     tag = next(iter(_TAGS & value.keys()), None)
     if tag is None:
@@ -221,7 +221,7 @@ def _read_object(value: dict[str, Any], names: Names, inner: Any, where: str) ->
             raise InputError(f"{where}: {unknown_name(f'field of {cls.__name__}', key, parameters)}")
     for key, parameter in parameters.items():
         if parameter.default is parameter.empty and key not in given:
-            raise InputError(f"{where}: {cls.__name__} needs the field {key!r}")
+            raise InputError(f"{where}: {cls.__name__} needs a value of the field {key!r}")
     fields = {key: inner(item, where=f"{where}.{key}") for key, item in given.items()}
     try:
         return cls(**fields)
@@ -248,10 +248,14 @@ def _read_array(value: dict[str, Any], data: Mapping[str, np.ndarray], where: st
     if isinstance(content, str):
         array = data.get(content)
         if array is None:
-            raise InputError(f"{where}.array: the array {content[:40]!r} is not among the data of this specification")
+            raise InputError(
+                f"{where}.array: the array with the digest {content[:40]!r} is not among the data of this specification"
+            )
         same = list(array.shape) == shape and array.dtype.name == value.get("dtype")
         if not same or array_digest(array) != content:
-            raise InputError(f"{where}.array: the data hold another array than {value.get('dtype')} {shape}")
+            raise InputError(
+                f"{where}.array: the array in the data is not of dtype {value.get('dtype')} and shape {shape}"
+            )
         return array
     if not isinstance(content, list) or len(content) != math.prod(shape):
         raise InputError(f"{where}.array: must be a list of {math.prod(shape)} numbers (the shape is {shape})")
@@ -274,9 +278,9 @@ def _entries(values: list[Any], dtype: Any, where: str) -> np.ndarray:
         with np.errstate(over="ignore"):
             array = np.asarray(numbers, np.float64).astype(jnp.dtype(dtype)) if real else np.array(numbers, dtype)
     except OverflowError:
-        raise InputError(f"{where}: a value does not fit into {dtype}") from None
+        raise InputError(f"{where}: a value is out of the range of {dtype}") from None
     if real and not np.array_equal(array.astype(np.float64), np.asarray(numbers, np.float64), equal_nan=True):
-        raise InputError(f"{where}: a value is not exactly a {dtype}")
+        raise InputError(f"{where}: {dtype} cannot represent a value exactly")
     return array
 
 

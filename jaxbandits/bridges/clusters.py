@@ -47,7 +47,7 @@ def cluster_executor(address: str, *, cpus: int | None = None, gpus: int | None 
         if value is not None:
             ranges.integer(name, value, allowed)
     if gpus is not None and kind != "ray":
-        raise InputError(f"only Ray reserves gpus; assign GPUs when you start the processes of {kind}")
+        raise InputError(f"gpus can be reserved only on Ray; for {kind}, assign GPUs when you start its processes")
     with contextlib.ExitStack() as stack:
         yield _CONNECT[kind](stack, place, _resources(cpus, gpus))
 
@@ -88,7 +88,7 @@ def _connect_dask(stack: contextlib.ExitStack, place: str, reserved: dict[str, i
 def _connect_ray(stack: contextlib.ExitStack, place: str, reserved: dict[str, int]) -> RayExecutor:
     ray = _import("ray", "Ray")
     if place:
-        _check_reachable("client server of Ray", place)
+        _check_reachable("Ray client server", place)
     if not ray.is_initialized():
         try:
             with warnings.catch_warnings():  # Ray forks only to start another program, so that no deadlock can occur
@@ -105,10 +105,13 @@ def _connect_mpi(stack: contextlib.ExitStack, place: str, reserved: dict[str, in
     try:
         futures, mpi = importlib.import_module("mpi4py.futures"), importlib.import_module("mpi4py.MPI")
     except (ImportError, RuntimeError) as error:  # mpi4py is installed, but no MPI library
-        raise InputError(f"mpi4py finds no MPI library: {_one_line(error)}") from None
+        raise InputError(f"mpi4py cannot find an MPI library: {_one_line(error)}") from None
     n = mpi.COMM_WORLD.Get_size()
     if n < 2:
-        raise InputError("mpi needs several processes: mpiexec -n 17 python -m mpi4py.futures -m jaxbandits submit ...")
+        raise InputError(
+            "mpi needs several processes: start them with mpiexec -n 17 python -m mpi4py.futures -m jaxbandits "
+            "submit ..."
+        )
     return stack.enter_context(futures.MPIPoolExecutor())
 
 

@@ -37,10 +37,10 @@ def write_dsjson(log: Log, path: str | os.PathLike[str]) -> None:
       InputError: if the log has no propensities, if a column name begins with `_`, or if the path cannot be written.
     """
     if log.propensity is None:
-        raise InputError("dsjson needs the propensities of a log")
+        raise InputError("the log has no propensities, which the format dsjson needs")
     for name in log.columns:
         if name.startswith("_"):
-            raise InputError(f"column {name!r}: in dsjson, names that begin with _ cannot be features")
+            raise InputError(f"column {name!r}: in dsjson, the name of a feature cannot begin with _")
     k, lines = log.n_actions, []
     for i, (action, reward, propensity) in enumerate(zip(log.action.tolist(), log.reward, log.propensity, strict=True)):
         others = [other + 1 for other in range(k) if other != action]
@@ -134,11 +134,13 @@ def _parse(where: str, line: str) -> dict[str, Any]:
     if not isinstance(event, dict) or not isinstance(event.get("c"), dict):
         raise InputError(f"{where} has no features: it must be an object with an object c")
     if "_slots" in event["c"] or "_outcomes" in event:
-        raise InputError(f"{where} is a slate with several slots, which is not an event of a single bandit")
+        raise InputError(f"{where} is a slate with several slots, but an event of a log has only one action")
     if not isinstance(event["c"].get("_multi"), list) or not event["c"]["_multi"]:
-        raise InputError(f"{where} has no actions: c must have a list _multi with the features of each")
+        raise InputError(f"{where} has no actions: c must have a list _multi with the features of each action")
     if event.get("pdrop"):
-        raise InputError(f"{where}: events were dropped with probability pdrop, and a log has no weights for the rest")
+        raise InputError(
+            f"{where}: events were dropped with probability pdrop, and a log has no weights to correct for this"
+        )
     return event
 
 
@@ -162,17 +164,19 @@ def _read_event(where: str, event: dict[str, Any], features: list[dict[str, floa
         raise InputError(f"{where}: _label_Action must be a whole number in [1, {k}], got {format_value(action)}")
     if event.get("_labelIndex", action - 1) != action - 1:
         index = format_value(event["_labelIndex"])
-        raise InputError(f"{where}: _label_Action {action} is the action of _labelIndex {action - 1}, got {index}")
+        raise InputError(f"{where}: _label_Action {action} must have _labelIndex {action - 1}, got {index}")
     propensity = _number(where, event, "_label_probability")
     actions, probabilities = event.get("a"), event.get("p")
     if actions is not None and probabilities is not None:
         if not _are_numbers(actions) or not _are_numbers(probabilities) or len(actions) != len(probabilities):
             raise InputError(f"{where}: a and p must be lists of numbers with the same length")
         if abs(sum(probabilities) - 1.0) > _TOLERANCE:
-            raise InputError(f"{where}: the probabilities p have the sum {sum(probabilities):.6g}, not 1")
+            raise InputError(f"{where}: the probabilities p must sum to 1, but sum to {sum(probabilities):.6g}")
         found = [p for number, p in zip(actions, probabilities, strict=True) if number == action]
         if len(found) != 1 or abs(found[0] - propensity) > _TOLERANCE:
-            raise InputError(f"{where}: a and p must have action {action} with _label_probability {propensity:g}")
+            raise InputError(
+                f"{where}: a and p must contain action {action} with its _label_probability, {propensity:g}"
+            )
     return Event(int(action) - 1, -_number(where, event, "_label_cost") + 0.0, propensity, features, k)
 
 
@@ -204,11 +208,11 @@ def _leaves(where: str, name: str, value: Any) -> Iterator[tuple[str, float]]:
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, entry in items:
             if key == "_text":
-                raise InputError(f"{where}: _text is text, and features must be numbers")
+                raise InputError(f"{where}: _text is text, but features must be numbers")
             if not str(key).startswith("_"):
                 yield from _leaves(where, f"{name}^{key}" if name else str(key), entry)
     elif isinstance(value, str):
-        raise InputError(f"{where}: feature {name!r} is text, {format_value(value)}, and features must be numbers")
+        raise InputError(f"{where}: feature {name!r} is text, {format_value(value)}, but features must be numbers")
     elif value is not None and value is not False:
         if not name:
             raise InputError(f"{where}: the features of an action must be an object, got {format_value(value)}")

@@ -38,7 +38,9 @@ def available(obs: Any) -> np.ndarray:
 def _needs_context(obs: Any, package: str) -> np.ndarray:
     context = context_of(obs)
     if context is None:
-        raise InputError(f"{package} needs a context for all arms, and the observations of this environment have none")
+        raise InputError(
+            f"{package} needs a context that all arms share, but the observations of this environment contain none"
+        )
     return context
 
 

@@ -45,7 +45,7 @@ def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) ->
         found = np.unique(positions).tolist()
         if position is None and len(found) > 1:
             raise InputError(
-                f"feedback has the positions {', '.join(map(str, found))}: choose one, position={found[0]}"
+                f"feedback has the positions {', '.join(map(str, found))}: choose one, such as position={found[0]}"
             )
         if position is not None:
             if position not in found:
@@ -67,7 +67,7 @@ def log_to_obp(log: Log) -> dict[str, Any]:
       InputError: if the log has a context `[n, K, d]`, which the format of obp cannot represent.
     """
     if log.context is not None and log.context.ndim == 3:
-        raise InputError("obp has no place for features of actions that change from event to event: context [n, K, d]")
+        raise InputError("obp cannot store features of actions that change from event to event (context [n, K, d])")
     n = len(log)
     return {
         "n_rounds": n,
@@ -89,7 +89,7 @@ def write_vw(log: Log, path: str | os.PathLike[str]) -> None:
       InputError: if the log has no propensities, or if the path cannot be written.
     """
     if log.propensity is None:
-        raise InputError("Vowpal Wabbit needs the propensities of a log")
+        raise InputError("the log has no propensities, which Vowpal Wabbit needs")
     names = [name.translate(_NOT_IN_NAMES) for name in log.columns]
     lines = []
     for i, (action, reward, propensity) in enumerate(zip(log.action, log.reward, log.propensity, strict=True)):
@@ -166,7 +166,8 @@ def log_of_events(
     counts = {event.n_actions for event in events}
     if is_adf and len(counts) > 1:
         raise InputError(
-            f"{path}: events have {min(counts)} to {max(counts)} actions; in a log all events have the same number"
+            f"{path}: events have {min(counts)} to {max(counts)} actions, but all events of a log must have the "
+            "same number of actions"
         )
     k = counts.pop() if is_adf else max(*counts, 1 + max(event.action for event in events))
     if n_actions is not None:
@@ -249,7 +250,7 @@ def _read_features(where: str, text: str, columns: dict[str, int]) -> dict[str, 
         if words and not part[0].isspace():
             namespace = words.pop(0) + "^"
             if ":" in namespace:
-                raise InputError(f"{where}: weights of namespaces are not read, got {namespace[:-1]!r}")
+                raise InputError(f"{where}: namespaces with weights cannot be read, got {namespace[:-1]!r}")
         for word in words:
             name, colon, value = word.partition(":")
             try:
@@ -264,7 +265,7 @@ def _read_features(where: str, text: str, columns: dict[str, int]) -> dict[str, 
 def check_count(where: str, columns: Mapping[str, int]) -> None:
     """Raise `InputError` if a file has more than 10,000 features; the message begins with `where`."""
     if len(columns) > _MOST_FEATURES:
-        raise InputError(f"{where}: more than {_MOST_FEATURES:,} features; text that is hashed cannot be a context")
+        raise InputError(f"{where}: more than {_MOST_FEATURES:,} features; a context cannot be made of hashed text")
 
 
 def _row(features: Mapping[str, float], columns: Mapping[str, int]) -> np.ndarray:

@@ -93,7 +93,8 @@ def _find_csv(path: str | os.PathLike[str]) -> Path:
     found = sorted(file for file in folder.glob("*.csv") if file.name != _ITEMS)
     if len(found) != 1:
         raise InputError(
-            f"{folder} must have one csv file besides {_ITEMS}, as obd/random/men has; it has {len(found)}"
+            f"{folder} must contain one csv file in addition to {_ITEMS} (as obd/random/men does), but it contains "
+            f"{len(found)}"
         )
     return found[0]
 

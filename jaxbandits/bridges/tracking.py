@@ -56,8 +56,8 @@ def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, le
             run.log(rows[t], step=t)
     else:
         raise InputError(
-            "log_to needs a run of Weights & Biases, the module mlflow or a SummaryWriter: an object with log, "
-            f"log_metrics or add_scalar; got {format_value(run)}"
+            "log_to needs a run of Weights & Biases, the module mlflow or a SummaryWriter, that is, an object with "
+            f"a method log, log_metrics or add_scalar; got {format_value(run)}"
         )
 
 

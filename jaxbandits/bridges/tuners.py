@@ -57,7 +57,8 @@ def tune(  # noqa: PLR0913
     label = type(algorithm).__name__
     if "checkpoint" in settings:
         raise InputError(
-            "tune has no checkpoint: give the study a storage, which stores the points, and repeat the call to resume"
+            "tune does not accept `checkpoint`: create the study with a storage, which saves the points, and "
+            "repeat the call to resume"
         )
 
     def play(points: list[Point]) -> np.ndarray:
@@ -66,7 +67,10 @@ def tune(  # noqa: PLR0913
         values = trials.get(metric)
         if values.ndim > 3:
             axes = ", ".join(trials.axis_names(trials.metric(metric)))
-            raise InputError(f"metric {trials.metric(metric)!r} of {label} is a vector ({axes}): tune needs a number")
+            raise InputError(
+                f"metric {trials.metric(metric)!r} of {label} is a vector with axes ({axes}); tune needs a scalar "
+                "metric"
+            )
         return np.where(trials.usable(metric), trials.final(metric), np.inf)
 
     return play_study(study, suggest, play, n_points, n_batches)

@@ -115,17 +115,20 @@ def evaluate(  # noqa: PLR0913
         }
         given = [name for name, value in of_policies.items() if value is not None]
         if given:
-            raise InputError(f"{', '.join(given)} can be given for policies only, but a learner is replayed on the log")
+            raise InputError(
+                f"{', '.join(given)} can be given only with a policy, but a learner was given, which is replayed on "
+                "the log"
+            )
         return _evaluate_learner(log, cast(Algorithm, policy), level, ranges.integer("seeds", seeds))
     interval = "bootstrap" if interval is None else interval
     if log.propensity is None:
         raise InputError("evaluate needs the propensities of the log")
     if len(log) < 2:
-        raise InputError(f"a log of at least 2 events is needed, got {len(log)}")
+        raise InputError(f"evaluate needs a log of at least 2 events, got {len(log)}")
     log, probabilities = _probabilities(log, policy)
     weight = probabilities[np.arange(len(log)), log.action] / log.propensity
     if not weight.any():
-        raise InputError("the policy never plays an action of the log: nothing can be estimated")
+        raise InputError("the policy gives probability 0 to the action of every event, so nothing can be estimated")
     found = off_policy.estimate_values(
         log,
         probabilities,
@@ -151,15 +154,16 @@ def _log_of_arrays(
     log = Log.from_arrays(action, reward, propensity, actions=names)
     if log.is_sorted_text and actions is None and not _is_frame(policy):
         warnings.warn(
-            f"evaluate: the columns of the policy are taken for the actions in alphabetical order, "
-            f"{shorten(log.actions)}: give actions=[...] in the order of the columns",
+            "evaluate: the columns of the policy are assumed to be the actions in alphabetical order, "
+            f"{shorten(log.actions)}: pass actions=[...] in the order of the columns",
             stacklevel=3,
         )
         return Log.from_arrays(action, reward, propensity, actions=log.actions)
     if isinstance(names, int) and 2 < names == 1 + np.count_nonzero(log.counts) and not log.counts[0]:
         warnings.warn(
-            f"evaluate: actions 1 to {names - 1} are in the log and 0 is not; they are taken for numbers from 0 to "
-            f"{names - 1}: if they are 1 to {names}, give actions=range(1, {names + 1})",
+            f"evaluate: actions 1 to {names - 1} are in the log, but 0 is not; the actions are assumed to be "
+            f"numbered from 0 to {names - 1}: if they are numbered from 1 to {names}, pass actions=range(1, "
+            f"{names + 1})",
             stacklevel=3,
         )
     return log
@@ -185,7 +189,7 @@ def _probabilities(log: Log, policy: object) -> tuple[Log, np.ndarray]:
         columns = list(map(str, Columns(policy).names))
         absent = [name for name in log.actions if name not in columns]
         if absent:
-            raise InputError(f"policy has no column for the action {absent[0]!r}; it has {shorten(columns)}")
+            raise InputError(f"policy has no column for the action {absent[0]!r}; its columns are {shorten(columns)}")
         position = np.array([columns.index(name) for name in log.actions], np.int32)
         log = dataclasses.replace(log, action=position[log.action], actions=tuple(columns), is_sorted_text=False)
     found = _per_action("policy", policy, order, log)
@@ -207,8 +211,8 @@ def _call(name: str, value: object, log: Log) -> tuple[object, np.ndarray | None
         return value(log.context), None  # the rows are in the order of the log
     except Exception as error:  # the function is the user's
         raise InputError(
-            f"the {name} is called once with the contexts of all events, an array [n, p], and must return [n, K] "
-            f"{_RETURNED[name]}; it raised {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            f"the {name} is called once with the contexts of all events, an array [n, p], and must return an array "
+            f"[n, K] {_RETURNED[name]}; it raised {type(error).__name__}: {' '.join(str(error).split())[:200]}"
         ) from error
 
 
@@ -230,9 +234,9 @@ def _per_action(name: str, value: object, order: np.ndarray | None, log: Log) ->
         value = value[0] if len(value) == 1 else value
     elif log.is_sorted_text:
         raise InputError(
-            f"the columns of {name} cannot be matched to the actions of the log, text in alphabetical order "
-            f"({shorten(log.actions)}): give Log.from_frame all actions in the order of the columns, actions=[...], or "
-            f"{name} as a data frame whose columns are their names"
+            f"the columns of {name} cannot be matched to the actions of the log, which are text in alphabetical "
+            f"order ({shorten(log.actions)}): pass Log.from_frame all actions in the order of the columns, "
+            f"actions=[...], or pass {name} as a data frame whose columns are named like the actions"
         )
     found = ranges.floats(name, value, "(n, K)", "(K,)", "(n, K, 1)")
     found = found[:, :, 0] if found.ndim == 3 and found.shape[2] == 1 else found
@@ -252,7 +256,7 @@ def _check_index(name: str, value: object, n_events: int) -> None:
         if hasattr(part, "iloc") and len(part) == n_events > 1 and not _has_default_index(part.index):
             raise InputError(
                 f"{name} has a row for each event, but its index is not 0, 1, 2, ...: put the rows in the order of "
-                "the log, and give reset_index(drop=True)"
+                f"the log, and pass {name}.reset_index(drop=True)"
             )
 
 
@@ -278,11 +282,16 @@ def _bounds(
     if reward_range is None:
         low, high = float(log.reward.min()), float(log.reward.max())
         if low == high and interval == "bernstein":
-            raise InputError(f"all rewards of the log are {low:g}: give their range, reward_range=(least, largest)")
+            raise InputError(
+                f'all rewards in the log are {low:g}, so the range that interval="bernstein" needs cannot be taken '
+                "from them: pass the range of possible rewards, reward_range=(least, largest) with least < largest"
+            )
     else:
         pair = ranges.floats("reward_range", reward_range, "(2,)")
         if pair.shape != (2,) or not pair[0] < pair[1]:
-            raise InputError(f"reward_range must be (least, largest), got {format_value(reward_range)}")
+            raise InputError(
+                f"reward_range must be (least, largest) with least < largest, got {format_value(reward_range)}"
+            )
         low, high = map(float, pair)
         ranges.check_range("reward", log.reward, f"[{low!r}, {high!r}]")
     if max_weight is not None:
@@ -302,18 +311,23 @@ def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
         share = policy[:, never].sum(axis=1).mean()
         names = shorten([log.actions[k] for k in never])
         warnings.warn(
-            f"evaluate: {share:.2%} of what the policy plays are actions that the log never shows ({names}): their "
-            "rewards are unknown, and IPS counts them as 0",
+            f"evaluate: the policy plays actions that never occur in the log ({names}) with probability "
+            f"{share:.2%}: their rewards are unknown, and IPS counts them as 0",
             stacklevel=3,
         )
     wrong = off_policy.describe_weights(weight)
     if wrong is not None and not len(never):
-        warnings.warn(f"evaluate: {wrong}: the propensities are wrong, or much of the policy is rare", stacklevel=3)
+        warnings.warn(
+            f"evaluate: {wrong}: either the propensities are wrong, or the policy often plays actions that are rare "
+            "in the log",
+            stacklevel=3,
+        )
     ess = weight.sum() ** 2 / (weight**2).sum()
     if ess < _ENOUGH:
         warnings.warn(
-            f"evaluate: the effective sample size is {ess:.3g} of {len(log):,} events: below {_ENOUGH} intervals may "
-            'cover less than they say; interval="bernstein" with max_weight and reward_range holds its level',
+            f"evaluate: the effective sample size is {ess:.3g} of {len(log):,} events, and below {_ENOUGH}, "
+            'intervals may cover less often than their level says; interval="bernstein" with max_weight and '
+            "reward_range keeps its level",
             stacklevel=3,
         )
 
@@ -326,14 +340,16 @@ def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
     if others >= _ENOUGH_REWARDS and not flat:
         return
     what = (
-        f"{others} of the {len(reward):,} events with a positive weight have another reward than "
-        f"{values[counts.argmax()]:g}, fewer than {_ENOUGH_REWARDS}"
+        (
+            f"only {others} of the {len(reward):,} events with a positive weight have a reward other than "
+            f"{values[counts.argmax()]:g} (fewer than {_ENOUGH_REWARDS})"
+        )
         if others < _ENOUGH_REWARDS
-        else f"the interval of {shorten(flat)} has no width"
+        else f"the interval has width 0 for {shorten(flat)}"
     )
     warnings.warn(
-        f'evaluate: {what}: intervals may cover less than they say; interval="bernstein" with reward_range and '
-        "max_weight holds its level",
+        f'evaluate: {what}, so intervals may cover less often than their level says; interval="bernstein" with '
+        "reward_range and max_weight keeps its level",
         stacklevel=3,
     )
 
@@ -351,14 +367,17 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
     never = np.flatnonzero(log.counts == 0)
     if len(never):
         warnings.warn(
-            f"evaluate: the log never shows {shorten([log.actions[k] for k in never])}, which are {1 - support:.2%} of "
-            "what the learner plays: such rounds never count, and it learns nothing from them",
+            f"evaluate: the log never contains {shorten([log.actions[k] for k in never])}, but the learner plays "
+            f"such actions in {1 - support:.2%} of its rounds: these rounds never count, and the learner learns "
+            "nothing from them",
             stacklevel=3,
         )
     count, total, squares = (trials.final(name)[0] for name in ("counted", "reward", "squared_reward"))
     good = (count > 1) & ~trials.failures("mean_reward")[0]
     if not good.any():
-        raise InputError("no trial of the learner has two events that count: the log cannot evaluate it")
+        raise InputError(
+            "in every trial of the learner, fewer than two events count: the log cannot evaluate this learner"
+        )
     count, mean = count[good], total[good] / count[good]
     spread = np.sqrt(np.maximum(squares[good] / count - mean**2, 0.0) * count / (count - 1))
     quantiles = [intervals.student_quantile(int(n) - 1, 0.5 + level / 2.0) for n in count]

@@ -59,7 +59,7 @@ class PolicyValue(NamedTuple):
     @property
     def effective_events(self) -> float:
         """Deprecated name of `ess`."""
-        warnings.warn("effective_events is renamed: use ess", DeprecationWarning, stacklevel=2)
+        warnings.warn("`effective_events` has been renamed: use `ess`", DeprecationWarning, stacklevel=2)
         return self.ess
 
 

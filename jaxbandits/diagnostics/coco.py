@@ -82,7 +82,7 @@ def followed_quadratic(played: Any) -> FollowedQuadratic:
     if isinstance(run, QuadraticIterate):
         weight = played.algorithm.curvature * (played.t + 1)
         return FollowedQuadratic(0.5 * weight, points.scale(run.lin, -1.0 / weight))
-    raise InputError(f"{type(played.algorithm).__name__} follows no quadratic by single Frank-Wolfe steps")
+    raise InputError(f"{type(played.algorithm).__name__} does not follow a quadratic by single Frank-Wolfe steps")
 
 
 def lemma_4(played: Any) -> jax.Array:

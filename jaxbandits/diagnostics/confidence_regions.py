@@ -41,7 +41,9 @@ def within_ball(region: Region, bound: float) -> Region:
       InputError: if the centre of the region is not in the ball.
     """
     if np.linalg.norm(region.center) > bound * (1.0 + 1e-9):
-        raise InputError(f"the centre of {region.name} has norm {np.linalg.norm(region.center):.4g}, above {bound:.4g}")
+        raise InputError(
+            f"the centre of {region.name} has norm {np.linalg.norm(region.center):.4g}, which exceeds {bound:.4g}"
+        )
 
     def value(points: np.ndarray) -> np.ndarray:
         return np.maximum(region.value(points), np.sum(points**2, axis=-1) / bound**2 - 1.0)
@@ -62,7 +64,7 @@ def boundary(region: Region, n: int = 720) -> np.ndarray:
     while (inside := region.contains(region.center + outer[:, None] * rays)).any():
         outer = np.where(inside, 2.0 * outer, outer)
         if outer.max() > 1e12:
-            raise InputError(f"{region.name} is not bounded")
+            raise InputError(f"{region.name} is unbounded")
     low, high = np.zeros(n), outer
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -97,12 +99,12 @@ def confidence_set(name: str, learner: Any, xs: np.ndarray, rs: np.ndarray) -> R
     """
     xs = np.asarray(xs)
     if xs.ndim != 2 or xs.shape[1] != 2:
-        raise InputError(f"regions are drawn for arms [T, 2], got shape {xs.shape}")
+        raise InputError(f"regions are drawn only for two-dimensional arms, an array [T, 2], got shape {xs.shape}")
     played, index = np.unique(xs, axis=0, return_inverse=True)
     n_arms = getattr(learner, "n_arms", None)
     n_arms = len(played) if n_arms is None else n_arms
     if len(played) > n_arms:
-        raise InputError(f"{name} has n_arms = {n_arms}, and the trace has {len(played)} different arms")
+        raise InputError(f"{name} has n_arms = {n_arms}, but the trace has {len(played)} different arms")
     arms = jnp.zeros((n_arms, 2)).at[: len(played)].set(played)  # arms that were not played do not matter
     learner, rounds = as_arrays(learner), jnp.int32(len(rs))
     state = _replay(learner, arms, jnp.asarray(index.ravel(), jnp.int32), jnp.asarray(rs, arms.dtype))

@@ -157,7 +157,9 @@ def _ca_oons(played: Any) -> CAOONS:
     """Return CA-OONS, either the learner itself or the learner inside its anytime version."""
     algorithm = played.algorithm.learner if isinstance(played.algorithm, AnytimeCAOONS) else played.algorithm
     if not isinstance(algorithm, CAOONS):
-        raise InputError(f"certificates of the meta algorithm know CAOONS, not {type(algorithm).__name__}")
+        raise InputError(
+            f"the certificates of the meta algorithm apply only to CAOONS, not to {type(algorithm).__name__}"
+        )
     return algorithm
 
 
@@ -172,6 +174,8 @@ def _allowances(played: Any) -> jax.Array:
     The bound is for a whole run of CA-OONS, whereas the anytime version resets its sums at every restart.
     """
     if isinstance(played.algorithm, AnytimeCAOONS):
-        raise InputError("AnytimeCAOONS restarts its sums: bound the meta regret of CAOONS, or of one epoch")
+        raise InputError(
+            "AnytimeCAOONS resets its sums at every restart, so the bound does not apply to it: use CAOONS"
+        )
     meta = played.next_state.meta
     return meta_bound(meta.learners, meta.square_sum.total, _ca_oons(played).c_meta)

@@ -180,7 +180,9 @@ def inside(algorithm: Any, state: State, decision: PointDecision, feedback: Feed
         gradients = algorithm.base_gradients(feedback)
         return jax.vmap(oons_round, in_axes=-1)(algorithm.base_learners, state.base, state.points, gradients)
     if not isinstance(algorithm, (OONS, CLAOONS)):
-        raise InputError(f"certificates know OONS, CLAOONS, CAOONS and AnytimeCAOONS, not {type(algorithm).__name__}")
+        raise InputError(
+            f"these certificates apply to OONS, CLAOONS, CAOONS and AnytimeCAOONS, not to {type(algorithm).__name__}"
+        )
     grad = trees.row(feedback.grad, 0)
     if isinstance(algorithm, OONS):
         alone = oons_round(algorithm, state, decision.play, grad)

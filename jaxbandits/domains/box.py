@@ -29,7 +29,9 @@ class Box:
         try:
             empty = ~(low < high)
         except ValueError:
-            raise InputError(f"Box.low and Box.high must have one shape, got {low.shape} and {high.shape}") from None
+            raise InputError(
+                f"Box.low and Box.high must have the same shape, got {low.shape} and {high.shape}"
+            ) from None
         if empty.any():
             low, high = (np.broadcast_to(a, empty.shape)[empty][0] for a in (low, high))
             raise InputError(f"Box.low must lie below Box.high, got {low} and {high}")

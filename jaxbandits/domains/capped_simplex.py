@@ -27,7 +27,10 @@ class CappedSimplex:
         with np.errstate(over="ignore"):
             filled = np.asarray(self.total, float) / np.asarray(self.cap, float)
         if np.any(filled > self.dim * (1.0 + 1e-6)):
-            raise InputError(f"CappedSimplex.total must be at most dim = {self.dim} caps, got {np.max(filled):g} caps")
+            raise InputError(
+                f"CappedSimplex.total must be at most {self.dim} (dim) times the cap, got {np.max(filled):g} times "
+                "the cap"
+            )
 
     @property
     def diameter(self) -> ArrayLike:
@@ -49,12 +52,12 @@ class CappedSimplex:
         return self._vertex(_rank(direction)), None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the Euclidean projection `[d]`: `clip(x - s, 0, cap)` for the s with which the sum is `total`.
+        """Return the Euclidean projection `[d]`: `clip(x - s, 0, cap)` with s such that the sum is `total`.
 
         Let k = ceil(total / cap), and let p be the k-th largest coordinate. Then s lies in [p - cap, p], because fewer
         than k coordinates exceed p and at least k are at least p. The code computes s - p, which keeps its precision
         however large the coordinates are. The sum decreases with s, so that bisection finds which coordinates are
-        clipped; s is then the solution of a linear equation.
+        clipped, and s then solves a linear equation.
         """
         total, cap = self.total, self.cap
         k = jnp.clip(jnp.ceil(total / jnp.asarray(cap, x.dtype)), 1, len(x)).astype(int)

@@ -56,7 +56,7 @@ class NuclearBall:
         return points.zeros(shape)
 
     def inner_radius(self, shape: tuple[int, int]) -> ArrayLike:
-        """Return `radius / sqrt(min(m, n))`, where all singular values are equal."""
+        """Return `radius / sqrt(min(m, n))`, the Frobenius norm of the boundary points nearest to the centre."""
         return self.radius / min(shape) ** 0.5
 
     def outer_radius(self, shape: tuple[int, int]) -> ArrayLike:

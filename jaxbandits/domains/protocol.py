@@ -79,8 +79,8 @@ def check(domain: ConvexSet, name: str, *members: str) -> None:
     """
     for member in members:
         if not hasattr(domain, member):
-            has = ", ".join(offers(domain)) or "nothing of a domain"
-            raise InputError(f"{name} must have {member!r}; {type(domain).__name__} has not (it has: {has})")
+            has = ", ".join(offers(domain)) or "no member of a domain"
+            raise InputError(f"{name} must have {member!r}; {type(domain).__name__} lacks it (it has: {has})")
 
 
 def contains(domain: ConvexSet, x: Point) -> jax.Array:

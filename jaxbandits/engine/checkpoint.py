@@ -87,8 +87,8 @@ class Store:
             saved = _read_spec(path)
             if saved != self.spec:
                 raise InputError(
-                    f"{self.directory} holds another run: {first_difference(saved, self.spec)}; "
-                    "give the same settings to resume, or another directory"
+                    f"{self.directory} holds another run: {first_difference(saved, self.spec)}; pass the same "
+                    "settings to resume it, or choose another directory"
                 )
             if why := lack_of_identity(self.spec):
                 raise InputError(f"{self.directory} cannot be resumed: {why}")
@@ -96,7 +96,7 @@ class Store:
             raise InputError(f"{self.directory} holds batches, but no spec.json; choose another directory")
         else:
             if why := lack_of_identity(self.spec):
-                warnings.warn(f"{self.directory} cannot be resumed after a stop: {why}", stacklevel=5)
+                warnings.warn(f"{self.directory} cannot be resumed if the run is interrupted: {why}", stacklevel=5)
             write_json(path, {"format": _FORMAT, "spec": self.spec})
 
     @property
@@ -135,7 +135,7 @@ class Store:
         with open_npz(path) as file:  # uncompressed arrays cannot be larger than the file
             arrays = {name: file.read(name) for name in file.outlines} if file.is_stored else {}
         if not {"owner", "rounds", "seconds"} <= set(arrays):
-            raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
+            raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute this batch again")
         if arrays["owner"] != self._owner(batch):
             raise InputError(f"{path} belongs to another run or batch; delete it to compute this batch again")
         spelled = [name for name in arrays if name.startswith(_VALUES)]
@@ -145,7 +145,7 @@ class Store:
             return BatchCheckpoint(int(arrays["rounds"]), block_values, None, float(arrays["seconds"]))
         like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(key_data, carry), carry_shape))
         if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in like]:
-            raise InputError(f"{path} does not fit this run (its arrays differ); delete it to compute it again")
+            raise InputError(f"{path} does not fit this run (its arrays differ); delete it to compute this batch again")
         carry = jax.tree.unflatten(jax.tree.structure(carry_shape), leaves)
         return BatchCheckpoint(int(arrays["rounds"]), block_values, carry, float(arrays["seconds"]))
 

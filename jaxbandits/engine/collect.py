@@ -114,8 +114,8 @@ def join_points(parts: Sequence[tuple[Sequence[int], Trials]], label: str) -> Tr
             name: x.shape[3:] for name, x in first.values.items()
         }:
             raise InputError(
-                f"{label}: metrics or their shapes differ between {first.points[0]} and {trials.points[0]}; "
-                "give these points labels of their own (compare)"
+                f"{label}: metrics or their shapes differ between {first.points[0]} and {trials.points[0]}; run "
+                "these points under different labels (compare)"
             )
     order = np.argsort(np.concatenate([np.asarray(positions) for positions, _ in parts]))
 
@@ -162,7 +162,9 @@ def _in_hindsight(job: Job, values: dict[str, np.ndarray], hindsight: Hindsight)
     shapes = {name: x.shape for name, x in example.items()}
     for metrics in found:
         if metrics is not None and {name: x.shape for name, x in metrics.items()} != shapes:
-            raise InputError(f"{job.label}: in_hindsight returns metrics of other names or shapes from trial to trial")
+            raise InputError(
+                f"{job.label}: in_hindsight must return metrics with the same names and shapes in every trial"
+            )
     return {
         name: np.stack([np.full(shape, np.nan) if metrics is None else metrics[name] for metrics in found]).reshape(
             len(job.points), job.n_seeds, *shape
@@ -189,7 +191,7 @@ def _call_host(job: Job, method: str, function: Any, *arguments: Any) -> dict[st
     """Call a host method of an environment and return its results as float64 arrays."""
     found = function(*arguments)
     if not isinstance(found, dict):
-        raise InputError(f"{job.label}: {method} must return name to array, got {type(found).__name__}")
+        raise InputError(f"{job.label}: {method} must return a dict from names to arrays, got {type(found).__name__}")
     return {name: np.asarray(array, np.float64) for name, array in found.items()}
 
 
@@ -198,9 +200,12 @@ def _add_metrics(job: Job, values: dict[str, np.ndarray], method: str, more: dic
     shape = (len(job.points), job.n_seeds, len(job.record_points))
     for name, array in more.items():
         if name in values or name in RESERVED:
-            raise InputError(f"{job.label}: {method} hides another metric: {name!r}")
+            raise InputError(f"{job.label}: {method} returns a metric {name!r}, but that name is already in use")
         if array.shape[:3] != shape:
-            raise InputError(f"{job.label}: {method} must return arrays {shape}, got {array.shape} for {name!r}")
+            raise InputError(
+                f"{job.label}: {method} must return arrays whose shape begins with {shape}, got {array.shape} for "
+                f"{name!r}"
+            )
     values.update(more)
 
 

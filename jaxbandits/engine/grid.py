@@ -117,7 +117,8 @@ def zip_fields(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
     counts = {field: len(values) for field, values in columns.items()}
     if len(set(counts.values())) > 1:
         raise InputError(
-            f"zipped fields need equally many values, got {', '.join(f'{k}: {n}' for k, n in counts.items())}"
+            "fields that are zipped must have the same number of values, got "
+            f"{', '.join(f'{k}: {n}' for k, n in counts.items())}"
         )
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
@@ -134,7 +135,7 @@ def list_points(points: Points) -> list[Point]:
         if not arrays:
             continue
         if len(arrays) < len(found):
-            raise InputError(f"values of {field!r} in a grid must be all arrays, or none of them")
+            raise InputError(f"values of {field!r} in a grid must be all arrays, or no arrays")
         positions: dict[ArrayValue, int] = {}
         for value in arrays:
             positions.setdefault(value, len(positions))
@@ -172,7 +173,9 @@ def _points(points: Points) -> list[Point]:
         _check_unique([_field(field) for field in point])
     checked = [{_field(field): _value(field, value) for field, value in point.items()} for point in points]
     if not checked or not checked[0] or any(point.keys() != checked[0].keys() for point in checked):
-        raise InputError("a grid must have at least one point, the same fields in each, and at least one field")
+        raise InputError(
+            "a grid must have at least one point and at least one field, and all points must have the same fields"
+        )
     return checked
 
 
@@ -195,17 +198,19 @@ def _columns(fields: object) -> dict[str, list[Any]]:
 
 def _field(name: object) -> str:
     if not isinstance(name, str):
-        raise InputError(f"a grid names fields by text, got {format_value(name)}")
+        raise InputError(f"the names of fields in a grid must be text, got {format_value(name)}")
     return name.removeprefix("algorithm.")
 
 
 def _named_array(field: str, name: Any, value: Any) -> ArrayValue:
     name = name.item() if isinstance(name, np.generic) else name
     if isinstance(name, bool) or not isinstance(name, (str, int, float)) or name != name:
-        raise InputError(f"names of arrays in a grid are text or numbers, got {format_value(name)} for {field!r}")
+        raise InputError(f"names of arrays in a grid must be text or numbers, got {format_value(name)} for {field!r}")
     array = _value(field, value)
     if not isinstance(array, ArrayValue):
-        raise InputError(f"values of {field!r} in a grid have names, which are for arrays: got {format_value(value)}")
+        raise InputError(
+            f"values of {field!r} in a grid have names, but only arrays can have names: got {format_value(value)}"
+        )
     return ArrayValue(array.array, name)
 
 
@@ -233,4 +238,4 @@ def _value(field: str, value: Any) -> Any:
 def _check_unique(fields: list[str]) -> None:
     for field in fields:
         if fields.count(field) > 1:
-            raise InputError(f"a grid names one field twice: {field!r}")
+            raise InputError(f"a grid must not name a field twice: {field!r}")

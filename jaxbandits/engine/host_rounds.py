@@ -129,7 +129,9 @@ def trace_start(environment: Environment) -> TracedStart:
             obs = environment.observe(key, t, state)
         if not hasattr(obs, "arms"):
             name = type(environment).__name__
-            raise InputError(f"play needs an environment that shows arms and pays rewards; {name} shows no arms")
+            raise InputError(
+                f"play needs an environment with arms and rewards; the observations of {name} have no arms"
+            )
         learner_time = environment.learner_time(t, state) if isinstance(environment, CountsRounds) else None
         return obs, View(_without_fixed_arms(obs), learner_time)
 

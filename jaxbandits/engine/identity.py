@@ -84,7 +84,7 @@ def result_host_code(job: Job) -> list[str]:
     environment = job.environment
     methods = [("derive", Derives), ("in_hindsight", InHindsight)]
     found = [name for name, protocol in methods if isinstance(environment, protocol)]
-    return [f"{type(environment).__name__}.{name} is your own code" for name in found if has_foreign_code(environment)]
+    return [f"{type(environment).__name__}.{name} is user code" for name in found if has_foreign_code(environment)]
 
 
 def host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:

@@ -113,15 +113,16 @@ def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
     if isinstance(algorithms, Mapping):
         labelled = dict(algorithms)
     elif not isinstance(algorithms, (list, tuple)):
-        hint = " (`simulate` runs one)" if hasattr(algorithms, "select") else ""
+        hint = " (`simulate` runs a single algorithm)" if hasattr(algorithms, "select") else ""
         raise InputError(
-            f"algorithms must be a mapping from label to algorithm, or a list{hint}, got {format_value(algorithms)}"
+            f"algorithms must be a mapping from labels to algorithms, or a list of algorithms{hint}, got "
+            f"{format_value(algorithms)}"
         )
     else:
         classes = [type(a.algorithm if isinstance(a, Grid) else a).__name__ for a in algorithms]
         labelled = dict(zip(classes, algorithms, strict=True))
         if len(labelled) < len(algorithms):
-            raise InputError("two algorithms of one class: pass a mapping from label to algorithm")
+            raise InputError("two algorithms in the list have the same class: pass a mapping from labels to algorithms")
     if not labelled:
         raise InputError("compare needs at least one algorithm")
     for label in labelled:
@@ -143,7 +144,7 @@ def per_label(name: str, value: PerLabel[T], labels: Collection[str]) -> dict[st
             raise unknown_name(f"label in {name}", label, labels)
     for label in labels:
         if label not in value:
-            raise InputError(f"{name} lacks {label!r}")
+            raise InputError(f"{name} has no entry for the label {label!r}")
     return dict(value)
 
 
@@ -165,7 +166,7 @@ def _check_role(role: str, owner: str, obj: Any) -> None:
     methods = _METHODS[role]
     is_complete = all(hasattr(obj, method) for method in methods)
     if isinstance(obj, type) or not is_complete or not dataclasses.is_dataclass(obj):
-        got = f"the class {obj.__name__}: make an instance of it" if isinstance(obj, type) else type(obj).__name__
+        got = f"the class {obj.__name__}, not an instance of it" if isinstance(obj, type) else type(obj).__name__
         needed = f"a frozen pytree (see jaxbandits.pytree) with {', '.join(methods)}"
         is_host_learner = not isinstance(obj, type) and hasattr(obj, "select") and not hasattr(obj, "init")
         hint = " (`play` runs learners that are written in Python)" if is_host_learner else ""
@@ -187,7 +188,9 @@ def check_environment(label: str, environment: Any, horizon: int) -> None:
 def _check_horizon(environment: Any, horizon: int) -> None:
     longest = environment.max_horizon if isinstance(environment, BoundsHorizon) else None
     if longest is not None and horizon > longest:
-        raise InputError(f"horizon must be at most {longest}, the rounds in the environment's table, got {horizon}")
+        raise InputError(
+            f"horizon must be at most {longest}, the number of rounds in the environment's table, got {horizon}"
+        )
 
 
 def _check_domain(obj: object) -> None:
@@ -197,7 +200,7 @@ def _check_domain(obj: object) -> None:
     shapes = [(dim,) if isinstance(dim, int) else dim for dim in dims]
     if all(isinstance(shape, tuple) for shape in shapes) and shapes[0] != shapes[1]:
         got = f"{type(domain).__name__}(dim={dims[1]})"
-        raise InputError(f"{type(obj).__name__}.domain must be of dim={dims[0]}, got {got}")
+        raise InputError(f"{type(obj).__name__}.domain must have dim={dims[0]}, got {got}")
 
 
 def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache | None) -> Job:
@@ -246,7 +249,9 @@ def _check_arrays(job: Job) -> None:
         owner = job.environment if of_environment else job.algorithm
         value = functools.reduce(getattr, name.split("."), owner)
         if kind == "static" or (value is not None and not np.ndim(value)):
-            raise InputError(f"{type(owner).__name__}.{name} is no array: a grid over it lists numbers, such as [1, 2]")
+            raise InputError(
+                f"{type(owner).__name__}.{name} is not an array: a grid over it must list numbers, such as [1, 2]"
+            )
 
 
 def static_values(job: Job) -> dict[str, Any]:
@@ -265,12 +270,12 @@ def _swept_kind(algorithm: Algorithm, environment: Environment, field: str) -> s
     owner, other = (environment, algorithm) if of_environment else (algorithm, environment)
     if not _has_field(owner, name) and _has_field(other, name):
         suggestion = name if of_environment else ENVIRONMENT + name
-        found = f"{type(owner).__name__} has no field {name!r}, but {type(other).__name__} has"
-        raise InputError(f"{found}: name it {suggestion!r}")
+        found = f"{type(owner).__name__} has no field {name!r}, but {type(other).__name__} has it"
+        raise InputError(f"{found}: write {suggestion!r}")
     kind = field_kind(owner, name)
     if kind == "shared":
         raise InputError(
-            f"{type(owner).__name__}: {field} is shared data (one copy serves all trials): no grid over it"
+            f"{type(owner).__name__}: {field} is shared data (all trials use one copy), so it cannot be swept"
         )
     if kind == "object":
         raise InputError(f"{type(owner).__name__}: {field} holds an object; name one of its fields: {field}.<field>")

@@ -177,7 +177,8 @@ def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | 
         if queue:
             late = f"has a delay of up to {delay + queue.bound}"
         raise InputError(
-            f"{type(algorithm).__name__} needs the feedback of a round before the next round, but here it {late}"
+            f"{type(algorithm).__name__} needs the feedback of a round before the next round, but the feedback "
+            f"of {type(environment).__name__} {late}"
         )
     if queue and batch > 1:
         raise InputError(f"{type(environment).__name__} has batches and random delays, which cannot be combined")

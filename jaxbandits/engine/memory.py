@@ -49,5 +49,5 @@ def check_job(job: Job, trial: TracedTrial, device: Device, workers: int) -> Non
 
 
 def _require_results(n_bytes: int, n_trials: int, of_label: str) -> None:
-    remedy = "ask for fewer trials or record points, or use a sweep, which writes its parts to disk"
+    remedy = "request fewer trials or record points, or use a sweep, which writes its parts to disk"
     require(n_bytes, f"the results of {n_trials:,} trials{of_label}", remedy)

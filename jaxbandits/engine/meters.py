@@ -64,7 +64,7 @@ class Metric(NamedTuple):
         for reduction in get_args(Reduction):
             if spelled == reduction and name:
                 return cls(reduction, name)
-        raise InputError(f"a metric is written reduction:name, got {format_value(text)}")
+        raise InputError(f"a metric must be written as reduction:name, got {format_value(text)}")
 
     @property
     def rank(self) -> tuple[int, str]:
@@ -125,7 +125,7 @@ def check_meters(meters: object) -> tuple[Meter, ...]:
       InputError: unless `meters` is a list of meters with different names and known reductions.
     """
     if not isinstance(meters, (list, tuple)) or not all(isinstance(meter, Meter) for meter in meters):
-        raise InputError(f"meters must be Meter objects in a list, got {format_value(meters)}")
+        raise InputError(f"meters must be a list of Meter objects, got {format_value(meters)}")
     for meter in meters:
         if (
             not isinstance(meter.name, str)

@@ -78,11 +78,11 @@ def _describe(environment: str, scale: float, low: float, high: float, learners:
     presets = [f"{learner.__name__}.bounded" for learner in dict.fromkeys(learners.values()) if _has_preset(learner)]
     width = "" if high - low == 1.0 else f"(width={high - low:g})"
     joined = " and ".join(", ".join(preset + width for preset in presets).rsplit(", ", 1))
-    remedy = f"{joined} set{'s' * (len(presets) == 1)} it"
+    remedy = f"{joined} set{'s' * (len(presets) == 1)} this scale"
     return (
-        f"{', '.join(learners)} assume{'s' * (not several)} a noise scale of {scale:g}, but rewards of {environment} "
-        f"lie in [{low:g}, {high:g}], where {0.5 * (high - low):g} is enough, and explore{'s' * (not several)} longer "
-        f"than needed: {remedy if presets else 'set it'}"
+        f"{', '.join(learners)} assume{'s' * (not several)} a noise scale of {scale:g}, but rewards of "
+        f"{environment} lie in [{low:g}, {high:g}], for which {0.5 * (high - low):g} is enough, and therefore "
+        f"explore{'s' * (not several)} longer than needed: {remedy if presets else 'set this scale'}"
     )
 
 

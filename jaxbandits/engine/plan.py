@@ -84,8 +84,8 @@ class Job:
         shapes = list(dict.fromkeys(array.shape for array in arrays))
         if len(shapes) > 1:
             raise InputError(
-                f"{self.label}: arrays of {field} have different shapes, {shapes[0]} and {shapes[1]}; let the static "
-                "field that says the size vary with them (zip_fields)"
+                f"{self.label}: arrays of {field} have different shapes, {shapes[0]} and {shapes[1]}; also sweep "
+                "the static field that sets this size, paired with the arrays by zip_fields"
             )
         return np.stack(arrays)
 
@@ -183,7 +183,7 @@ def resolve_record_points(record_points: RecordPoints, horizon: int) -> np.ndarr
         count = record_points
         count = min(count, horizon)
         if count < 1:
-            raise InputError(f"record_points must be at least 1 point, got {record_points}")
+            raise InputError(f"record_points must be at least 1, got {record_points}")
         _check_number(count)
         rounds = np.linspace(0, horizon, num=int(count) + 1)[1:]
     elif isinstance(record_points, str):
@@ -198,7 +198,7 @@ def resolve_record_points(record_points: RecordPoints, horizon: int) -> np.ndarr
 
 
 def _check_number(count: int) -> None:
-    require(4 * 8 * count, f"{count:,} record points", "ask for fewer")
+    require(4 * 8 * count, f"{count:,} record points", "request fewer")
 
 
 def _given_rounds(record_points: RecordPoints, horizon: int) -> np.ndarray:

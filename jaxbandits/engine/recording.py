@@ -61,7 +61,9 @@ def take_snapshot(
         recommendation = algorithm.recommend(alg_state) if isinstance(algorithm, Recommends) else None
         at_record = environment.at_record(env_state, recommendation)
         if not isinstance(at_record, dict):
-            raise InputError(f"at_record must return name to number or array, got {type(at_record).__name__}")
+            raise InputError(
+                f"at_record must return a dict from names to numbers or arrays, got {type(at_record).__name__}"
+            )
         _check_names(list(at_record))
         values = {Metric("snapshot", name): _number(f"metric {name!r}", x) for name, x in at_record.items()}
     if isinstance(algorithm, Stops):
@@ -81,7 +83,9 @@ def check_metric_names(metrics: Iterable[Metric]) -> None:
 def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if name in RESERVED:
-            raise InputError(f"no metric may be called {name!r}: every result has it; choose another name")
+            raise InputError(
+                f"a metric cannot be called {name!r}, because results reserve this name; choose another name"
+            )
         if list(names).count(name) > 1:
             raise InputError(f"two metrics have the name {name!r}; rename the meter")
 

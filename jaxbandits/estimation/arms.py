@@ -102,4 +102,4 @@ def largest(values: jax.Array, mask: Any = None) -> jax.Array:
 def check_count(arms: jax.Array, n_arms: int) -> None:
     """Raise `InputError` unless the observation has `n_arms` arms."""
     if arms.shape[0] != n_arms:
-        raise InputError(f"the environment shows {arms.shape[0]} arms, but the learner has n_arms={n_arms}")
+        raise InputError(f"the environment has {arms.shape[0]} arms, but the learner has n_arms={n_arms}")

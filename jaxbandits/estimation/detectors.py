@@ -253,14 +253,17 @@ class Oracle:
     def check(self) -> None:
         """Raise InputError for change points whose shapes or types differ from those that `from_phases` returns."""
         if not isinstance(self.changes, ChangePoints) or np.ndim(self.changes.arms) != 2:
-            raise InputError("Oracle.changes must be ChangePoints, as from_phases makes them")
+            raise InputError("Oracle.changes must be a ChangePoints object, which from_phases creates")
         rounds, arms = np.asarray(self.changes.rounds), np.asarray(self.changes.arms)
         if rounds.shape != arms.shape[:1] or not np.issubdtype(rounds.dtype, np.integer) or arms.dtype != bool:
             raise InputError("Oracle.changes: rounds must be whole numbers [P], and arms True or False [P, K]")
 
     def init(self, n_arms: int) -> tuple[()]:
         if np.shape(self.changes.arms)[-1] != n_arms:
-            raise InputError(f"the oracle knows {np.shape(self.changes.arms)[-1]} arms, the learner has {n_arms}")
+            raise InputError(
+                f"the change points of the oracle are for {np.shape(self.changes.arms)[-1]} arms, but the learner "
+                f"has {n_arms}"
+            )
         return ()
 
     def update(

@@ -1,9 +1,9 @@
 """History of all rounds, for estimators that process all past rounds again.
 
 A history is a pytree of arrays with a leading axis `capacity`, one row per round: `append` writes row t in place, and
-`sum_over` sums a function of the written rows, block by block. Although shapes are
-fixed, a round costs O(t) and not O(capacity): the loop over blocks ends at t, which is the same scalar for all trials
-and is therefore not batched under `vmap`. The memory is O(capacity) for each trial.
+`sum_over` sums a function of the written rows, block by block. Although shapes are fixed, a round costs O(t) and not
+O(capacity): the loop over blocks ends at t, which is the same scalar for all trials and is therefore not batched under
+`vmap`. The memory is O(capacity) for each trial.
 
     history = empty(capacity, (jnp.zeros(d), jnp.zeros(())))          rows (x_t, r_t)
     history = append(history, t, (x, reward))                            t = 0, 1, ...
@@ -58,7 +58,7 @@ def _write(leaf: jax.Array, value: jax.Array, t: jax.Array) -> jax.Array:
     leaf, value = jnp.broadcast_to(leaf, (leaf.shape[0], *row)), jnp.broadcast_to(value, row)
     if t.size != 1:
         raise InputError(
-            "learners that store every round cannot run on a replay by rejection, where rounds may not count"
+            "learners that store every round cannot run on a replay with rejection, in which some rounds do not count"
         )
     return lax.dynamic_update_index_in_dim(leaf, value, jnp.reshape(t, ()) % leaf.shape[0], axis=0)
 

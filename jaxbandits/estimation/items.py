@@ -52,10 +52,12 @@ def are_admissible(items: jax.Array, n_items: int, mask: Any = None) -> jax.Arra
 def check_items(shown: int, n_items: int) -> None:
     """Raise `InputError` unless the observation has `n_items` items."""
     if shown != n_items:
-        raise InputError(f"the environment shows {shown} items, but the learner has n_items={n_items}")
+        raise InputError(f"the environment has {shown} items, but the learner has n_items={n_items}")
 
 
 def check_size(decision: SetDecision, size: int) -> None:
     """Raise `InputError` unless a decision holds `size` items."""
     if decision.items.shape != (size,):
-        raise InputError(f"the environment takes {size} items a round, the learner chooses {decision.items.shape[0]}")
+        raise InputError(
+            f"the environment takes {size} items per round, but the learner chooses {decision.items.shape[0]}"
+        )

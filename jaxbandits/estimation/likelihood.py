@@ -152,12 +152,12 @@ def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: Arr
     if (n_arms is None) == (capacity is None):
         given = "neither" if n_arms is None else "both"
         raise InputError(
-            f"{name} needs either n_arms (the same arms every round) or capacity (arms that change; at least the "
-            f"number of rounds), got {given}"
+            f"{name} needs either n_arms (if the arms are the same in every round) or capacity (if the arms change; "
+            f"at least the number of rounds), got {given}"
         )
     longest = float(np.max(np.asarray(horizon)))
     if capacity is not None and longest > capacity:
-        raise InputError(f"{name}.capacity must be at least the horizon, got {capacity} < {longest:g}")
+        raise InputError(f"{name}.capacity must be at least the horizon {longest:g}, got {capacity}")
 
 
 def check_link(name: str, link: Any, bound: ArrayLike) -> None:
@@ -167,6 +167,6 @@ def check_link(name: str, link: Any, bound: ArrayLike) -> None:
       InputError: if the value is not a link, or if the link is not defined on [-bound, bound].
     """
     if not isinstance(link, Link):
-        raise InputError(f"{name}.link must have the members of estimation.links.Link, got {type(link).__name__}")
+        raise InputError(f"{name}.link must be a link such as links.Bernoulli(), got {type(link).__name__}")
     if not np.all(np.isfinite(link.slope_bounds(jnp.negative(bound), jnp.asarray(bound))[1])):
-        raise InputError(f"{name} needs a link that exists around 0, which {type(link).__name__} does not")
+        raise InputError(f"{name} needs a link that is defined around 0, but {type(link).__name__} is not")

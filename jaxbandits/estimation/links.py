@@ -203,10 +203,9 @@ class Exponential:
     """Exponential rewards with mean `-1/z` for `z <= -margin < 0`: `m = -log(-z)`, `mu = -1/z`, `mu' = 1/z^2`.
 
     The natural parameter is negative, so that 0 cannot be in the parameter set. Use a learner and an environment whose
-    parameter ball has a `center`, and arms with `x'theta <= -margin` for every theta in the ball. For $z >= 0$
-    nothing is clipped: the log-partition function is infinite or NaN there, and the mean is meaningless. The paper
-        states $R = 0$; the correct value is
-    2 / margin, since `mu''/mu' = 2/|z|`.
+    parameter ball has a `center`, and arms with `x'theta <= -margin` for every theta in the ball. For $z >= 0$ nothing
+    is clipped: the log-partition function is infinite or NaN there, and the mean is meaningless. The correct value of
+    R is 2 / margin, since `mu''/mu' = 2/|z|`; the paper states $R = 0$.
     """
 
     margin: ArrayLike = param(1.0, "(0, inf)", "smallest |z| over arms and parameters; R = 2 / margin")

@@ -26,7 +26,7 @@ def require_oracle(owner: str, oracle: Any, n_items: int) -> None:
     """Raise InputError unless the field `oracle` of the class `owner` is an oracle for `n_items` items."""
     if not all(hasattr(oracle, method) for method in ("best", "admits", "check_items")):
         raise InputError(
-            f"{owner}.oracle must be one of jaxbandits.oracles, such as TopM(size=3), got {format_value(oracle)}"
+            f"{owner}.oracle must be an oracle of jaxbandits.oracles, such as TopM(size=3), got {format_value(oracle)}"
         )
     oracle.check_items(n_items)
 
@@ -129,8 +129,8 @@ class LayeredPaths:
         is_graph = isinstance(self.edges, tuple) and bool(self.edges) and all(map(_is_layer, self.edges))
         if not is_graph:
             raise InputError(
-                "LayeredPaths.edges must hold a nonempty sequence of different pairs (from, to) of whole numbers from "
-                f"0 for each layer, got {format_value(self.edges)}"
+                "LayeredPaths.edges must contain for each layer a nonempty sequence of different pairs (from, to) "
+                f"of whole numbers >= 0, got {format_value(self.edges)}"
             )
         reached = {start for start, _ in self.edges[0]}
         for layer, edges in enumerate(self.edges):

@@ -51,7 +51,7 @@ def sensitivity(
         checked_name("swept field", field, swept)
     if len(lines) > _MOST_CURVES:
         raise InputError(
-            f"{len(lines):,} curves are more than a figure can show ({_MOST_CURVES}): choose some with "
+            f"{len(lines):,} curves are more than a figure can show (at most {_MOST_CURVES}): choose some with "
             "points={field: value}"
         )
     is_own, ax = ax is None, curves.axes(ax)
@@ -85,7 +85,9 @@ def contrast(
     metric = a.metric(metric)
     b.metric(metric)
     if a.points != b.points:
-        raise InputError(f"{first} and {second} must run at the same points to be contrasted (one grid for both)")
+        raise InputError(
+            f"{first} and {second} must have run at the same points to be contrasted: use one grid for both"
+        )
     if y == x:
         raise InputError(f"x and y must be two fields, got {x!r} twice")
     for field in (x, y) if y is not None else (x,):
@@ -99,7 +101,9 @@ def contrast(
         values = pairs.common(*who, metric)
         cell = (a.points[h][x], None if y is None else a.points[h][y])
         if cell in cells:
-            raise InputError(f"several points have {x}={format_value(cell[0])}: choose with points={{field: value}}")
+            raise InputError(
+                f"several points have {x}={format_value(cell[0])}: choose one of them with points={{field: value}}"
+            )
         cells[cell] = pairs.skewed_mean(values[0] - values[1], alpha)._replace(failed=values[2])
     ax = curves.axes(ax)
     unit = next((trials.units[metric] for trials in (a, b) if trials.units.get(metric)), "")
@@ -118,7 +122,7 @@ def _draw_line(ax: "Axes", x: str, cells: Mapping[Any, intervals.Estimate], what
     ax.axhline(0.0, color="#000000", linewidth=0.8)
     ax.errorbar(at, mean, [mean - low, high - mean], marker="o", markersize=4, capsize=3, color=curves.COLOURS[0])
     ax.set(xlabel=x, ylabel=what)
-    ax.set_title(f"{100.0 * level:g} % intervals, all at once", fontsize="small")
+    ax.set_title(f"simultaneous {100.0 * level:g} % intervals", fontsize="small")
     _scale(ax, at)
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -138,7 +142,7 @@ def _map(
     ax.set_xticks(range(len(columns)), [curves.tick(c) for c in columns], rotation=45)
     ax.set_yticks(range(len(rows)), [curves.tick(r) for r in rows])
     ax.set(xlabel=x, ylabel=y)
-    ax.set_title(f"?: {100.0 * level:g} % interval has zero in it, all at once", fontsize="small")
+    ax.set_title(f"?: simultaneous {100.0 * level:g} % interval contains zero", fontsize="small")
     ax.figure.colorbar(image, ax=ax).set_label(what)
 
 
@@ -154,13 +158,16 @@ def _scale(ax: "Axes", at: Sequence[float]) -> None:
 
 def _scalar(trials: Trials, metric: str) -> None:
     if trials.get(metric).ndim > 3:
-        raise InputError(f"metric {metric!r} is a vector ({', '.join(trials.axis_names(metric))}): this needs a number")
+        raise InputError(
+            f"metric {metric!r} is a vector with axes ({', '.join(trials.axis_names(metric))}); a contrast needs a "
+            "scalar metric"
+        )
 
 
 def _number(field: str, value: float | str) -> float:
     if isinstance(value, (bool, str)):
         raise InputError(
-            f"{field} has values that are not numbers, such as {format_value(value)}: no axis for them (arrays may "
-            "have numbers as names)"
+            f"{field} has values that are not numbers, such as {format_value(value)}, so they cannot be put on an "
+            "axis (arrays can be given numbers as names)"
         )
     return float(value)

@@ -72,7 +72,7 @@ def draw(  # noqa: PLR0913
     metric, of = result.labels_with_metric(metric)
     chosen = _choose(result, algorithms, of, metric)
     if not isinstance(x, str) or x != "round":
-        checked_name("abscissa", x, ["round", *result.metrics])
+        checked_name("metric for the x-axis", x, ["round", *result.metrics])
         for label in chosen:
             _check_abscissa(label, of[label], x, metric)
     axis_names = {name for label in chosen for name in of[label].axis_names(metric)}
@@ -82,8 +82,8 @@ def draw(  # noqa: PLR0913
     curves = _curves(metric, of, chosen, points, at, places)
     if len(curves) > MOST_CURVES:
         raise InputError(
-            f"{len(curves):,} curves are more than a figure can show ({MOST_CURVES}): take the best points (`best`), a "
-            "`heatmap`, or some labels (`algorithms=`) and points (`points=`)"
+            f"{len(curves):,} curves are more than a figure can show (at most {MOST_CURVES}): plot the best points "
+            "(`best`) or a `heatmap`, or choose labels (`algorithms=`) and points (`points=`)"
         )
     is_own, ax = ax is None, axes(ax)
     most = max(len(of[label].seeds) for label in chosen)
@@ -166,7 +166,7 @@ def _curves(
     places: Mapping[str, int],
 ) -> list[_Curve]:
     if points is not None and not any(of[label].points[0] for label in chosen):
-        raise InputError(f"points cannot be chosen: {', '.join(chosen)} sweeps nothing")
+        raise InputError(f"points cannot be chosen, because no field was swept for {', '.join(chosen)}")
     curves: list[_Curve] = []
     free = 0  # all smaller indices are taken
     for label in (label for label in of if label in chosen):
@@ -211,14 +211,17 @@ def heatmap(
         first, second = trials.points[0]
     if first is None or second is None:
         swept = ", ".join(trials.points[0]) or "none"
-        raise InputError(f"heatmap needs two swept fields, first and second; there are: {swept}")
+        raise InputError(f"heatmap needs two swept fields, first and second; the swept fields are: {swept}")
     for field in (first, second):
         checked_name("field", field, trials.points[0])
     if first == second:
         raise InputError(f"heatmap needs two different fields, got {format_value(first)} twice")
     entries = trials.entries(metric, at)
     if len(entries) > 1:
-        raise InputError(f"{metric!r} has {len(entries)} entries; name one: {', '.join(trials.axis_names(metric))}")
+        raise InputError(
+            f"{metric!r} has {len(entries)} entries; choose one by the index of its axes: "
+            f"{', '.join(trials.axis_names(metric))}"
+        )
     final, usable = entries[0][1][:, :, -1], trials.usable(metric)
     columns, rows = ([*dict.fromkeys(p[field] for p in trials.points)] for field in (first, second))
     columns, rows = (sorted(v) if all(isinstance(a, (int, float)) for a in v) else v for v in (columns, rows))
@@ -229,7 +232,10 @@ def heatmap(
         cell = rows.index(point[second]), columns.index(point[first])
         if cell in seen:
             others = [name for name in point if point[name] != seen[cell][name]]
-            raise InputError(f"points of one cell differ in {', '.join(others)}: choose with points={{field: value}}")
+            raise InputError(
+                f"several points belong to the same cell and differ in {', '.join(others)}: choose one of them with "
+                "points={field: value}"
+            )
         seen[cell] = point
         means[cell] = final[h, usable[h]].mean() if usable[h].any() else np.nan
     ax = axes(ax)
@@ -268,7 +274,7 @@ def _mark(ax: "Axes", best: np.integer, shape: tuple[int, ...]) -> None:
 
     row, column = np.unravel_index(best, shape)
     ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=2.5))
-    ax.set_title("framed: the best mean", fontsize="small")
+    ax.set_title("frame: best mean", fontsize="small")
 
 
 def tick(value: object) -> str:
@@ -310,7 +316,9 @@ def _check_abscissa(label: str, trials: Trials, x: str, metric: str) -> None:
         trials.axis_names(x) != trials.axis_names(metric) or trials.values[x].shape != trials.values[metric].shape
     ):
         axes = ", ".join(trials.axis_names(x))
-        raise InputError(f"the abscissa must be a scalar metric or have the axes of {metric!r}; {x!r} has axes {axes}")
+        raise InputError(
+            f"the metric on the x-axis must be a scalar or have the same axes as {metric!r}, but {x!r} has axes {axes}"
+        )
 
 
 def _abscissa(trials: Trials, x: str, h: int, entry: Mapping[str, int]) -> np.ndarray:
@@ -326,7 +334,9 @@ def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
         Line2D([], [], **settings)
     except (AttributeError, TypeError, ValueError) as error:
         why = " ".join(str(error).partition(";")[0].split())[:150]  # matplotlib lists all colours after the semicolon
-        raise InputError(f"neither an axis of the metric nor a line setting: {why}") from None
+        raise InputError(
+            f"a keyword is neither an axis of the metric nor a setting of matplotlib's lines: {why}"
+        ) from None
     return settings
 
 

@@ -48,8 +48,8 @@ NO_UNROLLING = "no_unrolling"  # an option of this package, for `jax_compat.with
 FAST_CODE = {"xla_cpu_prefer_vector_width": 512, NO_UNROLLING: True}
 # Error for code whose trace differs each time.
 FROZEN = (
-    "the code computes other constants each time it is traced: a draw with np.random, a clock or a counter is frozen "
-    "to one value for all rounds and trials; draw with jax.random from the key that is passed"
+    "the code computes different constants each time it is traced: a draw from np.random, a time or a counter is "
+    "frozen to one value for all rounds and trials; draw with jax.random from the key that the method receives"
 )
 # Beginnings of XLA's errors if a program from disk calls a function that this process lacks.
 _CANNOT_BE_LOADED = ("NOT_FOUND", "UNIMPLEMENTED", "FAILED_PRECONDITION")

@@ -105,8 +105,8 @@ def _usable(directory: Path) -> bool:
         return False
     if problem is not None:
         warnings.warn(
-            f"compiled programs are not kept: {problem}; "
-            f"set {_SETTING} to a directory that only you can write, or to off",
+            f"compiled programs are not stored on disk: {problem}; set {_SETTING} to a directory that only you can "
+            "write to, or to off",
             stacklevel=2,
         )
     return problem is None and os.access(directory, os.W_OK)

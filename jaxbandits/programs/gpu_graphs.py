@@ -79,8 +79,8 @@ def _passes_test(device_id: int, versions: str) -> bool:
                 write_atomically(directory / name, b"yes" if answer else b"no", mode=0o600)
     if not answer:
         warnings.warn(
-            f"this GPU does not run loops inside CUDA graphs with this driver and JAX: programs play blocks of rounds, "
-            f"and projections a fixed number of steps ({_SETTING}=graph overrides that)",
+            "this GPU does not run loops inside CUDA graphs with this driver and JAX, so programs run rounds in "
+            f"blocks, and projections take a fixed number of steps ({_SETTING}=graph overrides this)",
             RuntimeWarning,
             stacklevel=2,
         )

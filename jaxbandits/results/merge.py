@@ -77,7 +77,7 @@ def _join(label: str, parts: Sequence[Trials]) -> Trials:
         for point in programs.keys() & other.spec.get("programs", {}).keys():
             if programs[point] != other.spec["programs"][point]:
                 raise InputError(
-                    f"cannot merge: two different programs computed {label}; its code, or something that it reads "
+                    f"cannot merge: two different programs computed {label}; the code, or a value that it reads "
                     "while it is traced, has changed between the runs"
                 )
         programs |= other.spec.get("programs", {})
@@ -132,7 +132,7 @@ def _same(field: str, first: object, second: object, label: str) -> None:
         if isinstance(first, Mapping) and isinstance(second, Mapping):  # the innermost field that differs
             for name in dict.fromkeys([*first, *second]):
                 _same(f"{field}.{name}", first.get(name), second.get(name), label)
-        raise InputError(f"cannot merge: {field} of {label} differs, {_short(first)} and {_short(second)}")
+        raise InputError(f"cannot merge: {field} of {label} differs: {_short(first)} and {_short(second)}")
 
 
 def _short(value: object) -> str:

@@ -172,14 +172,19 @@ class Result(LabelledTrials):
         metric = a.metric(metric)
         b.metric(metric)
         if len(a.points) != len(b.points) or a.get(metric).shape[3:] != b.get(metric).shape[3:]:
-            raise InputError(f"{first} and {second} cannot be paired: {_shape(a, metric)} and {_shape(b, metric)}")
+            raise InputError(
+                f"{first} and {second} cannot be paired, because their shapes differ: {_shape(a, metric)} and "
+                f"{_shape(b, metric)}"
+            )
         common, at_a, at_b = np.intersect1d(a.seeds, b.seeds, assume_unique=True, return_indices=True)
         if not len(common):
             raise InputError(f"{first} and {second} have no seed in common")
         good = (a.usable(metric)[:, at_a] & b.usable(metric)[:, at_b]).all(axis=0)
         failed = int(len(common) - good.sum())
         if failed:
-            warnings.warn(f"{failed} of {len(common)} pairs have a failed trial; they are left out", stacklevel=2)
+            warnings.warn(
+                f"{failed} of {len(common)} pairs have a failed trial; these pairs are left out", stacklevel=2
+            )
         difference = a.final(metric)[:, at_a[good]] - b.final(metric)[:, at_b[good]]
         return intervals.t_interval(difference, axis=1, level=level)._replace(failed=failed)
 
@@ -262,7 +267,7 @@ class Result(LabelledTrials):
           InputError: for an unknown label or point.
         """
         if not isinstance(points, Mapping) or not points:
-            raise InputError(f"only needs labels, each with its points, got {format_value(points)}")
+            raise InputError(f"`only` needs a mapping from labels to points, got {format_value(points)}")
         return Result({label: self.one(label).at(which) for label, which in points.items()}, self.info)
 
     def plot(

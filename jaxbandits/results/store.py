@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
         except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
             why = f": {error}" if isinstance(error, InputError) else ""
             raise InputError(f"{path} is damaged or not a jaxbandits result{why}") from None
-    raise InputError(f"{path} has format {str(found)[:40]!r}, this version reads {_FORMAT!r}")
+    raise InputError(f"{path} has format {str(found)[:40]!r}, but this version reads {_FORMAT!r}")
 
 
 def _outline(header: JsonObject, file: files.NpzFile) -> dict[str, Trials]:
@@ -106,7 +106,7 @@ def _check_shapes(header: JsonObject, shapes: dict[str, tuple[int, ...]]) -> Non
             values = shapes[f"{i}:values:{j}"]
             expected[f"{i}:values:{j}"] = (n_points, seeds, records, *values[3:])
     if expected != shapes:
-        raise ValueError("arrays of other shapes than the header says")
+        raise ValueError("arrays whose shapes differ from those in the header")
 
 
 def _fill(i: int, outline: Trials, file: files.NpzFile) -> Trials:

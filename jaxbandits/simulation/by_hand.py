@@ -53,7 +53,7 @@ def step_through(
     device = jax.local_devices()[0]
     (label_jobs,) = make_jobs({label: algorithm}, environment, max(skip, 1), 1, 1, options, device)
     if len(label_jobs.jobs) > 1 or len(label_jobs.whole.points) > 1:
-        raise InputError("step_through takes one algorithm, no Grid")
+        raise InputError("step_through takes a single algorithm, not a Grid")
     return SteppedTrial(label_jobs.whole, options.seed, skip)
 
 
@@ -91,7 +91,7 @@ class SteppedTrial:
         longest = environment.max_horizon if isinstance(environment, BoundsHorizon) else None
         for _ in range(rounds):
             if longest is not None and self.t >= longest:
-                raise InputError(f"the environment has {longest} rounds, and all of them are played")
+                raise InputError(f"the environment has {longest} rounds, and all of them have been played")
             self.carry, self.round = loop.play_round(self._algorithm, self._environment, jnp.int32(self.t), self.carry)
             self.t += 1
         return self

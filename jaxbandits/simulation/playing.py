@@ -203,7 +203,7 @@ def each(factory: Callable[[int], Any]) -> "Each":
       0.0
     """
     if not callable(factory):
-        raise InputError(f"each needs a function from a seed to a learner, got {format_value(factory)}")
+        raise InputError(f"`each` needs a function that maps a seed to a learner, got {format_value(factory)}")
     return Each(factory)
 
 
@@ -224,12 +224,15 @@ class Each:
         self.learners = [self._factory(int(seed)) for seed in seeds]
         for learner in self.learners:
             if not callable(getattr(learner, "select", None)) or not callable(getattr(learner, "update", None)):
-                raise InputError(f"each needs learners with select and update, got {format_value(learner)}")
+                raise InputError(f"`each` needs learners with methods select and update, got {format_value(learner)}")
             if hasattr(learner, "start"):
                 learner.start(n_arms=n_arms, dim=dim)
         n_recommending = sum(callable(getattr(learner, "recommend", None)) for learner in self.learners)
         if n_recommending not in (0, len(self.learners)):
-            raise InputError(f"each: {n_recommending} of {len(self.learners)} learners have recommend; all or none may")
+            raise InputError(
+                f"each: {n_recommending} of {len(self.learners)} learners have a method recommend; either all or "
+                "none must have it"
+            )
         self.recommend = self._recommend if n_recommending else None
 
     def select(self, t: Rounds, obs: Obs) -> Choice:
@@ -280,12 +283,14 @@ def _check_learner(label: object, learner: object) -> None:
     if not isinstance(label, str) or not label:
         raise InputError(f"a label must be text, got {format_value(label)}")
     if isinstance(learner, type):
-        raise InputError(f"learner {label!r} is the class {learner.__name__}: make an instance of it")
+        raise InputError(f"learner {label!r} is the class {learner.__name__}: pass an instance of it")
     if hasattr(learner, "feedback") and hasattr(learner, "init"):
-        raise InputError(f"{label} is a compiled learner: `simulate` and `compare` run it")
+        raise InputError(f"{label} is a compiled learner: run it with `simulate` or `compare`")
     for method in ("select", "update"):
         if not callable(getattr(learner, method, None)):
-            raise InputError(f"learner {label!r} needs select(t, obs) and update(t, obs, index, reward): no {method}")
+            raise InputError(
+                f"learner {label!r} needs select(t, obs) and update(t, obs, index, reward), but it has no {method}"
+            )
 
 
 @own_settings()
@@ -324,7 +329,7 @@ def _play_rounds(learner: HostLearner, job: Job, rounds: HostRounds, bar: Progre
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
     batch = environment.feedback_batch if isinstance(environment, Batches) else 1
     if getattr(environment, "delay_bound", None):
-        raise InputError(f"{type(environment).__name__} has random delays, which learners in Python cannot have")
+        raise InputError(f"{type(environment).__name__} has random delays, which `play` does not support")
     late: collections.deque[_Round] = collections.deque()
     block_values: dict[Metric, np.ndarray] = {}
     record_points = job.record_points.tolist()
@@ -423,13 +428,15 @@ def _check_arms(chosen: ArrayLike, method: str, t: int, job: Job, n_arms: int) -
     n = job.n_trials
     if index.shape != (n,):
         got = f"{type(chosen).__name__} of shape {index.shape}"
-        raise InputError(f"round {t}: {method} must return the arms of {n} trials, integers ({n},); got {got}")
+        raise InputError(
+            f"round {t}: {method} must return one arm for each of {n} trials, integers of shape ({n},); got {got}"
+        )
     if index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= n_arms:
         wrong = next((i for i in range(n) if not _is_arm(index[i], n_arms)), None)
         if wrong is not None:
             where = f"round {t}, trial {job.first_seed + wrong}"
             got = format_value(_plain(index[wrong]))
-            raise InputError(f"{where}: {method} returned {got}, arms are 0 to {n_arms - 1}")
+            raise InputError(f"{where}: {method} returned {got}, but arms are numbered from 0 to {n_arms - 1}")
         index = index.astype(np.int64)  # whole numbers of another type
     return index
 

@@ -216,7 +216,9 @@ def race(
         for label, trials in result.trials.items():
             if trials.get(metric).ndim > 3:
                 axes = ", ".join(trials.axis_names(trials.metric(metric)))
-                raise InputError(f"metric {metric!r} of {label} is a vector ({axes}): a race needs a number")
+                raise InputError(
+                    f"metric {metric!r} of {label} is a vector with axes ({axes}); a race needs a scalar metric"
+                )
             scores.append(np.where(trials.usable(metric), trials.final(metric), np.inf))
         return np.mean(scores, axis=0)
 
@@ -355,7 +357,9 @@ def _label_grids(grid: Grid | Mapping[str, Grid], environment: PerLabel[Environm
         labels = list(environment) if isinstance(environment, Mapping) else [type(grid.algorithm).__name__]
         grid = dict.fromkeys(labels, grid)
     if not isinstance(grid, Mapping) or not grid or not all(isinstance(one, Grid) for one in grid.values()):
-        raise InputError(f"race needs a Grid(algorithm, points), or label to Grid, got {format_value(grid)}")
+        raise InputError(
+            f"race needs a Grid(algorithm, points) or a mapping from labels to Grids, got {format_value(grid)}"
+        )
     points = [list_points(one.points) for one in grid.values()]
     if any(other != points[0] for other in points[1:]):
         raise InputError("all grids of a race must have the same points")

@@ -111,12 +111,15 @@ def run_until_decided(
     labelled = label_algorithms(algorithms)
     n_contestants = sum(len(list_points(a.points)) if isinstance(a, Grid) else 1 for a in labelled.values())
     if not 2 <= n_contestants <= pairs.MOST:
-        raise InputError(f"until compares 2 to {pairs.MOST} labels and points in pairs, got {n_contestants}")
+        raise InputError(
+            f"until compares labels and points in pairs; there must be between 2 and {pairs.MOST} of them, got "
+            f"{n_contestants}"
+        )
     environments = per_label("environment", environment, labelled)
     horizons = per_label("horizon", horizon, labelled)
     all_record_points = per_label("record_points", record_points, labelled)
     if isinstance(seeds, Mapping):
-        raise InputError("with until, seeds is the size of a group, one number for all labels")
+        raise InputError("with `until`, seeds must be one number for all labels, the number of seeds in a group")
     seeds = ranges.integer("seeds of a group", seeds, "[2, inf)")  # an interval needs two
 
     results: list[Result] = []

@@ -77,7 +77,9 @@ def play_study(
     """
     for method in ("ask", "tell"):
         if not callable(getattr(study, method, None)):
-            raise InputError(f"study needs ask() and tell(trial, value), as of Optuna; got {format_value(study)}")
+            raise InputError(
+                f"study needs ask() and tell(trial, value), like a study of Optuna; got {format_value(study)}"
+            )
     if not callable(suggest):
         raise InputError(f"suggest must be a function from a trial to a point, got {format_value(suggest)}")
     n_points = ranges.integer("n_points", n_points, COUNT)
@@ -105,5 +107,5 @@ def is_maximizing(study: Study) -> bool:
 
 def _checked_point(point: object) -> Point:
     if not isinstance(point, Mapping) or not point:
-        raise InputError(f"suggest must return a point, field to value, got {format_value(point)}")
+        raise InputError(f"suggest must return a point, a mapping from fields to values, got {format_value(point)}")
     return point

@@ -38,7 +38,7 @@ class PartStore(Store):
         try:
             return super().load(batch, carry_shape)
         except InputError as error:
-            print(f"jaxbandits: {error}: done now", file=sys.stderr)
+            print(f"jaxbandits: {error} (this is done automatically)", file=sys.stderr)
             return None
 
     def save(self, batch: Batch, checkpoint: BatchCheckpoint) -> None:

@@ -77,7 +77,7 @@ class Directory:
 
     def __init__(self, path: str | os.PathLike[str]):
         """Choose a directory, which need not exist."""
-        self.path = files.path_of(path, "a sweep is stored in a directory")
+        self.path = files.path_of(path, "the directory of a sweep must be a string or a path object")
 
     @property
     def manifest(self) -> Path:
@@ -94,7 +94,7 @@ class Directory:
             raise InputError(f"{self.path} holds no sweep (it has no manifest.json)")
         found = files.read_json(self.manifest)
         if not isinstance(found, dict) or found.get("format") != _FORMAT:
-            raise InputError(f"{self.manifest} is not of this version of jaxbandits; choose another directory")
+            raise InputError(f"{self.manifest} was not written by this version of jaxbandits; choose another directory")
         if (wrong := misfit(found, _MANIFEST)) is not None:
             raise InputError(f"{self.manifest} is not the manifest of a sweep ({wrong}); choose another directory")
         return found

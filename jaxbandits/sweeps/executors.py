@@ -57,12 +57,13 @@ def check_executor(executor: object) -> None:
     """
     if not callable(getattr(executor, "submit", None)) or isinstance(executor, type):
         raise InputError(
-            f"executor needs a method submit(function, *args), as of concurrent.futures; got {format_value(executor)}"
+            "executor needs a method submit(function, *args), like the executors of concurrent.futures; got "
+            f"{format_value(executor)}"
         )
     context = getattr(executor, "_mp_context", None)  # a ProcessPoolExecutor has this attribute
     if context is not None and context.get_start_method() == "fork":
         raise InputError(
-            "executor starts its processes by fork, which deadlocks once JAX has threads: "
+            "executor starts its processes by fork, which deadlocks once JAX has threads: use "
             "ProcessPoolExecutor(mp_context=multiprocessing.get_context('spawn'))"
         )
 
@@ -110,7 +111,8 @@ def run_shards(
         message = " ".join(str(error).split())[:300]
         if isinstance(error, InputError):
             raise error
-        more = f", as did {len(errors) - 1} others" if len(errors) > 1 else ""
+        more = f" (and {len(errors) - 1} more failed)" if len(errors) > 1 else ""
         raise InputError(
-            f"shard {i}/{n} ended with {type(error).__name__}: {message}{more}; the same call runs what is missing"
+            f"shard {i}/{n} ended with {type(error).__name__}: {message}{more}; repeat the call to compute the "
+            "missing parts"
         ) from error

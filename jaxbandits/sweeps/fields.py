@@ -86,14 +86,17 @@ def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[P
         counts = {field.where: len(field.values) for field in fields.values()}
         if len(set(counts.values())) > 1:
             listed = ", ".join(f"{n} in {where.rpartition(': ')[2]}" for where, n in counts.items())
-            raise InputError(f"{next(iter(counts))}: fields of zip {group!r} need equally many values, got {listed}")
+            raise InputError(
+                f"{next(iter(counts))}: fields of zip group {group!r} must have the same number of values, got {listed}"
+            )
         values = list(zip(*(field.values for field in fields.values()), strict=True))
         if len({tuple((type(x), x) for x in row) for row in values}) < len(values):
-            raise InputError(f"{next(iter(counts))}: values repeat")
+            raise InputError(f"{next(iter(counts))}: some values are repeated")
     n_points = math.prod(len(next(iter(fields.values())).values) for fields in factors.values())
     if n_points > MAX_POINTS:
         raise InputError(
-            f"{n_points:,} points, at most {MAX_POINTS:,} are allowed; `zip` makes random fields vary together"
+            f"{n_points:,} points, but at most {MAX_POINTS:,} are allowed; fields with the same `zip` vary together "
+            "and so make fewer points"
         )
     zipped = [zip_fields({name: field.values for name, field in fields.items()}) for fields in factors.values()]
     return product(*zipped) if zipped else []
@@ -102,11 +105,11 @@ def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[P
 def _values(table: JsonObject, where: str, path: str) -> list[Any]:
     kinds = sorted(KINDS.keys() & table.keys())
     if len(kinds) > 1:
-        raise InputError(f"{where}: one of {' and '.join(kinds)}, not both")
+        raise InputError(f"{where}: set only one of {' and '.join(kinds)}")
     kind = kinds[0]
     for key in table:
         if key not in KINDS[kind]:
-            raise InputError(f"{where}: {unknown_name(f'key beside {kind!r}', key, KINDS[kind])}")
+            raise InputError(f"{where}: {unknown_name(f'key next to {kind!r}', key, KINDS[kind])}")
     given = table[kind]
     if kind == "values":
         return _checked_values(given, where)
@@ -162,12 +165,12 @@ def _ends(given: object, where: str, positive: bool) -> tuple[float, float]:
 def _steps(low: float, high: float, table: JsonObject, where: str) -> list[float]:
     step = table["step"]
     if "n" in table:
-        raise InputError(f"{where}: one of n and step, not both")
+        raise InputError(f"{where}: set either n or step, not both")
     if type(step) not in (int, float) or not 0 < step < math.inf:
         raise InputError(f"{where}.step: must be a positive number, got {format_value(step)}")
     n = math.floor((high - low) / step * (1 + 1e-12)) + 1
     if n > MAX_POINTS:
-        raise InputError(f"{where}: {n:,} values, at most {MAX_POINTS:,} are allowed")
+        raise InputError(f"{where}: {n:,} values, but at most {MAX_POINTS:,} are allowed")
     return [low + i * step for i in range(n)]
 
 

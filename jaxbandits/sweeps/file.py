@@ -89,7 +89,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
     Raises:
       InputError: if the file is invalid; the message names the file and the place in it.
     """
-    path = files.path_of(path, "a sweep file is named by text or a path")
+    path = files.path_of(path, "the path of a sweep file must be a string or a path object")
     content, source = _load(path), str(path)
     for key in content.keys() & _TABLES.keys():  # checked before overrides change entries in these tables
         if not isinstance(content[key], dict):
@@ -155,7 +155,10 @@ def make_sweep(document: Document) -> Sweep:
         for env_name, (environment, env_fields) in objects["environments"].items():
             label = f"{alg_name}@{env_name}" if len(objects["environments"]) > 1 else alg_name
             if label in algorithms:
-                raise InputError(f"{source}: two pairs are named {label!r}: rename an algorithm or an environment")
+                raise InputError(
+                    f"{source}: two pairs of an algorithm and an environment have the same label {label!r}: rename "
+                    "an algorithm or an environment"
+                )
             points = fields.points(alg_fields, env_fields)
             algorithms[label] = Grid(algorithm, points) if points else algorithm
             environments[label] = environment
@@ -180,7 +183,7 @@ def _object(role: str, name: str, table: JsonObject, source: str) -> tuple[Any, 
     defaults = {row.name: row.value for row in field_table(type(obj))}
     for field in swept:
         if isinstance(field.values[0], ArrayValue) and isinstance(defaults.get(field.path), (int, float)):
-            raise InputError(f"{field.where}: is no array: values are numbers, such as [1, 2]")
+            raise InputError(f"{field.where}: is not an array: its values must be numbers, such as [1, 2]")
     for members in fields.groups(swept):
         for i in range(1, min(_MAX_CHECKED, *(len(field.values) for field in members))):
             varied = spec
@@ -218,7 +221,7 @@ def _override(content: JsonObject, override: str) -> None:
         role = _SHORT[path[0]]
         paths = [[role, name, *path[1:]] for name in content.get(role, {})]
         if len(path) < 2 or not paths:
-            raise InputError(f"{where}: names no field of the {role}")
+            raise InputError(f"{where}: does not name a field of the {role}")
     else:
         paths = [path]
         if path[0] in _TABLES and (len(path) < 3 or path[1] not in content.get(path[0], {})):

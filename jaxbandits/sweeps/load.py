@@ -131,7 +131,7 @@ class SweepResult:
             complete.
         """
         if label is None and len(self.labels) > 1:
-            raise InputError(f"name one of the labels: {', '.join(self.labels)}")
+            raise InputError(f"the sweep has several labels; choose one of {', '.join(self.labels)}")
         label = next(iter(self.labels)) if label is None else checked_name("label", label, self.labels)
         # Number of trials, failures, mean and squared deviations by position of the point, as in `_pool`.
         moments: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}
@@ -211,7 +211,7 @@ class SweepResult:
         record = self._records[part["name"]] or {}
         if not self._directory.is_intact(part["name"], record):
             path = self._directory.result_path(part["name"])
-            raise InputError(f"{path} is not the file that was recorded; run the sweep again to replace it")
+            raise InputError(f"{path} is not the file that the sweep recorded; run the sweep again to replace it")
         path = self._directory.result_path(part["name"])
         result = Result.load(path)
         own = self._manifest["labels"][part["label"]].get("digest")
@@ -232,7 +232,7 @@ class SweepResult:
         if len(complete) < len(parts):
             n = len({h for part in complete for h in part["positions"]})
             warnings.warn(
-                f"{label}: {n:,} of {len(self.points(label)):,} points are complete; the others are left out",
+                f"{label}: {n:,} of {len(self.points(label)):,} points are complete; the other points are left out",
                 stacklevel=4,
             )
         return complete

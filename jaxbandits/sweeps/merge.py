@@ -51,12 +51,12 @@ def _merge_part(name: str, sources: Sequence[Directory], target: Directory) -> N
     records = {place: record for place in (target, *sources) if (record := place.read_record(name)) is not None}
     checksums = {record["sha256"]: place for place, record in records.items()}
     if len(checksums) > 1:
-        raise InputError(f"part {name} differs: {' and '.join(str(place.path) for place in checksums.values())}")
+        raise InputError(f"part {name} differs between {' and '.join(str(place.path) for place in checksums.values())}")
     if target in records:
         return
     intact = [place for place, record in records.items() if place.is_intact(name, record)]
     if records and not intact:
-        raise InputError(f"{next(iter(records)).result_path(name)} is damaged: the sweep it is from computes it again")
+        raise InputError(f"{next(iter(records)).result_path(name)} is damaged; run its sweep again to replace it")
     for place in intact[:1]:
         record = records[place]
         with target.lock(name):

@@ -112,11 +112,14 @@ def run_sweep(  # noqa: PLR0913
         raise InputError("out must be the directory of the sweep")
     if executor is None:
         if jobs is not None:
-            raise InputError("jobs is the number of shards for an executor; give one")
+            raise InputError("jobs is the number of shards for an executor; pass an executor too, or leave out jobs")
         return run_plan(plan_sweep(sweep, devices), Directory(out), shard, fail_fast, retry_failed, options)
     check_executor(executor)
     if shard != (1, 1) or devices is not None:
-        raise InputError("with an executor neither shard nor devices is given: it runs all shards, each on its devices")
+        raise InputError(
+            "shard and devices cannot be given with an executor, which runs all shards, each on the devices of its "
+            "process"
+        )
     n = None if jobs is None else ranges.integer("jobs", jobs, COUNT)
     return _run_with(executor, n, without_jax_arrays(sweep), Directory(out), fail_fast, retry_failed, options)
 
@@ -245,8 +248,8 @@ def _check_same(directory: Directory, plan: SweepPlan, saved: JsonObject, new: J
     difference = first_difference(*(contents if is_in_file else (saved.get("spec"), new["spec"])))
     source = f"{plan.sweep.source}: " if is_in_file else ""
     raise InputError(
-        f"{source}{directory.path} holds another sweep: {difference[:300]}; give the same settings to resume, "
-        "or another directory"
+        f"{source}{directory.path} holds another sweep: {difference[:300]}; pass the same settings to resume it, or "
+        "choose another directory"
     )
 
 
@@ -381,7 +384,7 @@ def _minute(title: str, seconds: float, before: float, now: float) -> str:
     text = f"{title}: computing for {format_seconds(seconds)}"
     if now <= before:
         return text
-    return f"{text}, {100.0 * now:.3g} % saved, some {format_seconds(seconds * (1.0 - now) / (now - before))} left"
+    return f"{text}, {100.0 * now:.3g} % saved, about {format_seconds(seconds * (1.0 - now) / (now - before))} left"
 
 
 def _count_failed(trials: Trials) -> int:

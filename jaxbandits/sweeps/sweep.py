@@ -127,7 +127,7 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
         wants_x64 = sweep.precision == "float64"
         raise InputError(
             f"precision is {sweep.precision}, but this process computes in {precision}: "
-            f'jax.config.update("jax_enable_x64", {wants_x64}) before'
+            f'jax.config.update("jax_enable_x64", {wants_x64}) before the sweep is run'
         )
     if sweep.metrics is not None and (
         not isinstance(sweep.metrics, (list, tuple))

@@ -83,7 +83,7 @@ def check_algorithm(algorithm: Algorithm, environment: Environment, *, quick: bo
         for line in speed.advice(algorithm, environment):
             print(line)
     names = f"{type(algorithm).__name__} on {type(environment).__name__}"
-    print(f"{names}: keeps the contract" + (", as far as its traces show" if quick else f" ({len(checks)} checks)"))
+    print(f"{names}: obeys the contract" + (", as far as its traces show" if quick else f" ({len(checks)} checks)"))
 
 
 @own_settings()
@@ -105,7 +105,7 @@ def _has_names_and_ranges(environment: Environment) -> None:
 
 def has_argument_names(obj: object, methods: tuple[str, ...]) -> None:
     """Assert that each method accepts, by position, the arguments that the protocol passes."""
-    assert not isinstance(obj, type), f"{obj.__name__} is a class: make an instance of it"
+    assert not isinstance(obj, type), f"{obj.__name__} is a class: pass an instance of it"
     for method in methods:
         assert hasattr(obj, method), f"{type(obj).__name__} has no method {method}"
         signature = inspect.signature(getattr(obj, method))
@@ -113,7 +113,9 @@ def has_argument_names(obj: object, methods: tuple[str, ...]) -> None:
         try:
             signature.bind(*expected)
         except TypeError:
-            raise AssertionError(f"{type(obj).__name__}.{method} takes {found}, not {expected}") from None
+            raise AssertionError(
+                f"{type(obj).__name__}.{method} takes the arguments {found}, but it must take {expected}"
+            ) from None
 
 
 def is_a_pytree_with_ranges(obj: Any) -> None:
@@ -148,7 +150,7 @@ def _fields_without_meaning(obj: object) -> Iterator[str]:
         declared = {"static": "int = static", "shared": "Any = shared"}.get(row.kind, "Any = param")
         write = f'`{row.name}: {declared}(default, {range_}, "what it means")`'
         if not row.doc:
-            yield f"field {row.name} has no meaning (doc): write {write}"
+            yield f"field {row.name} has no description (doc): write {write}"
 
 
 def _parameters(obj: Any) -> Any:
@@ -182,8 +184,9 @@ def select_is_read_only(algorithm: Algorithm, environment: Environment) -> None:
         # State that a method keeps in Python (an attribute, NumPy's generator) changes the second trace.
         first, second = call.program, rehearsal.trace(call)
         changed = (
-            f"{call.name} is another program when it is traced again: random numbers of NumPy or Python are drawn once "
-            "and then stay (draw with the key: jaxbandits.rng, jax.random); what a method keeps belongs into its state"
+            f"{call.name} gives a different program when it is traced again: random numbers of NumPy or Python are "
+            "drawn once and never change (draw with the key: jaxbandits.rng, jax.random), and values that a method "
+            "keeps belong in the state"
         )
         assert str(first.jaxpr) == str(second.jaxpr), changed
         with translate(changed):
@@ -210,8 +213,8 @@ def masked_arms_are_never_played(algorithm: Algorithm, environment: Environment)
         chosen = set(played[played >= 0].tolist())  # -1 stands for no item
         wrong = min(chosen - {k}, default="none")
         assert chosen == {k}, (
-            f"only arm {k} was available, arm {wrong} was played: give masked arms a score of -inf (obs.mask is True "
-            "where an arm may be played), or choose with best_arm(obs.arms, obs.mask, score)"
+            f"only arm {k} was available, but arm {wrong} was played: give masked arms a score of -inf (obs.mask is "
+            "True where an arm may be played), or choose with best_arm(obs.arms, obs.mask, score)"
         )
 
 
@@ -291,7 +294,7 @@ def trials_do_not_depend_on_the_split(algorithm: Algorithm, environment: Environ
         _assert_same(
             {metric: values[:, 1:3] for metric, values in few.values.items()},
             {metric: values[:, start : start + 2] for metric, values in other.values.items()},
-            f"{name} changed {{metric}}: a trial may depend on its key and state alone, not on values kept in Python",
+            f"{name} changed {{metric}}: a trial may depend only on its key and state, not on values kept in Python",
         )
     with tempfile.TemporaryDirectory() as directory:
         once = _run(algorithm, environment, seeds=3, checkpoint=directory)
@@ -304,8 +307,8 @@ def decisions_are_admissible(algorithm: Algorithm, environment: Environment) -> 
     """Assert that all decisions of a short run are admissible, if the environment can tell (`Admits`)."""
     inadmissible = _run(algorithm, environment, seeds=3).inadmissible
     assert not inadmissible.any(), (
-        f"{int(inadmissible.sum())} of {inadmissible.size * _ROUNDS} decisions are not admissible: an arm's index lies "
-        "in [0, K), a point in the domain (end update with domain.project)"
+        f"{int(inadmissible.sum())} of {inadmissible.size * _ROUNDS} decisions are not admissible: the index of an "
+        "arm must lie in [0, K), and a point must lie in the domain (end update with domain.project)"
     )
 
 
@@ -320,7 +323,7 @@ def every_traced_field_can_be_swept(algorithm: Algorithm, environment: Environme
             _assert_same(
                 {metric: values[0] for metric, values in alone.values.items()},
                 {metric: values[h] for metric, values in swept.values.items()},
-                f"sweeping {field} gives another {{metric}} than running {field}={value:g} alone",
+                f"sweeping {field} gives a different {{metric}} from running {field}={value:g} alone",
             )
     assert compilation.compiled_count() == compiled, "new hyperparameter values compiled a new program"
 
@@ -330,7 +333,8 @@ def recommendation_is_finite(algorithm: Algorithm, environment: Environment) -> 
     if not isinstance(algorithm, Recommends):
         return
     with translate(
-        "the recommendation of the first state is not finite: recommend something before the first round too"
+        "the recommendation from the initial state is not finite: `recommend` must return a decision even before "
+        "the first round"
     ):
         chex.assert_tree_all_finite(_first_recommendation(as_arrays(algorithm)))
 

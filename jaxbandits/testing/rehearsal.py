@@ -103,7 +103,7 @@ def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
             raise
         raise AssertionError(
             f"{type(algorithm).__name__}.select returned {_kind(decision)}, which {type(environment).__name__}.step "
-            "does not take: return a decision of jaxbandits.types, such as PointDecision.at(x)"
+            "does not accept: return a decision of jaxbandits.types, such as PointDecision.at(x)"
         ) from error
     where = type(environment).__name__
     assert isinstance(stepped, tuple) and len(stepped) == 3, (
@@ -136,10 +136,14 @@ def _check_arm_decision(algorithm: Any, decision: Decision, obs: Obs) -> None:
         has_field = hasattr(decision, field) if fields is None else field in fields
         assert has_field, f"{name} returned {type(decision).__name__} without {field}: {mend}"
     index, x, arm_shape = decision.index, decision.x, obs.arms.shape[1:]
-    with translate(f"{name}: the index of its decision is {_kind(index)}, not one whole number (jnp.argmax gives one)"):
+    with translate(
+        f"{name}: the index of its decision is {_kind(index)}, not one whole number (jnp.argmax returns one)"
+    ):
         chex.assert_type(index, int)
         chex.assert_shape(index, ())
-    with translate(f"{name}: the arm of its decision has shape {x.shape}, those shown have {arm_shape}: {mend}"):
+    with translate(
+        f"{name}: the arm of its decision has shape {x.shape}, but the arms in the observation have {arm_shape}: {mend}"
+    ):
         chex.assert_shape(x, arm_shape)
 
 
@@ -156,7 +160,9 @@ def _check_pair_decision(algorithm: Any, decision: PairDecision) -> None:
     name = f"{type(algorithm).__name__}.select"
     for field in ("first", "second"):
         arm = getattr(decision, field)
-        with translate(f"{name}: {field} of its decision is {_kind(arm)}, not one whole number (jnp.argmax gives one)"):
+        with translate(
+            f"{name}: {field} of its decision is {_kind(arm)}, not one whole number (jnp.argmax returns one)"
+        ):
             chex.assert_type(arm, int)
             chex.assert_shape(arm, ())
 
@@ -182,19 +188,19 @@ def _check_state(name: str, before: object, after: object, first: str) -> None:
         f"{name} returned None: it must return the next state (is there a `return` on every path?)"
     )
     with translate(
-        f"{name} returns a state of another structure, {_kind(after)}, than {first}, {_kind(before)}: the state "
-        "changes its structure in one round, which a compiled loop cannot do"
+        f"{name} returns a state whose structure, {_kind(after)}, differs from that of {first}, {_kind(before)}: a "
+        "compiled loop needs a state whose structure does not change from round to round"
     ):
         chex.assert_trees_all_equal_structs(before, after)
     for (path, x), y in zip(jax.tree.leaves_with_path(before), jax.tree.leaves(after), strict=True):
         leaf = f"{name}: state{jax.tree_util.keystr(path)}"
         with translate(
-            f"{leaf} changes its shape from {x.shape} to {y.shape} in one round: keep a fixed size (write at an index, "
-            "add)"
+            f"{leaf} changes its shape from {x.shape} to {y.shape} in one round: keep the size fixed (write at an "
+            "index, or add)"
         ):
             chex.assert_equal_shape([x, y])
         with translate(
-            f"{leaf} changes from {x.dtype} to {y.dtype} in one round: begin with that type, or cast with .astype"
+            f"{leaf} changes from {x.dtype} to {y.dtype} in one round: start with that dtype, or cast with .astype"
         ):
             chex.assert_trees_all_equal_dtypes(x, y)
 
@@ -207,7 +213,7 @@ def find_repeated_key(call: Call) -> str | None:
             jax.eval_shape(traced, *jax.tree.leaves(call.args))
         except jax.errors.KeyReuseError:
             return (
-                f"{call.name} uses a key twice, so that two draws are the same numbers: take keys of their own by "
+                f"{call.name} uses a key twice, so that two draws return the same numbers: make separate keys by "
                 "`first, second = jax.random.split(key)`"
             )
     return None
@@ -237,7 +243,9 @@ def _dims(algorithm: Algorithm, environment: Environment, calls: dict[str, Call]
         seen = None if observed.out.arms.ndim == 1 else observed.out.arms.shape[1]
     if dim is None or seen is None or isinstance(dim, jax.Array) or dim == seen:
         return ""
-    return f" ({type(algorithm).__name__} has dim={dim}, {type(environment).__name__} {seen}: make them equal)"
+    return (
+        f" ({type(algorithm).__name__} has dim={dim}, but {type(environment).__name__} has dim={seen}: make them equal)"
+    )
 
 
 def _explain(obj: object, method: str, error: Exception) -> str:
@@ -246,13 +254,13 @@ def _explain(obj: object, method: str, error: Exception) -> str:
     errors = jax.errors
     if isinstance(error, errors.TracerBoolConversionError):
         return (
-            f"{where} asks in Python (if, while, and, or, min, max) for a value that is known only when the program "
-            "runs: use jnp.where(condition, a, b), or jax.lax.cond for a branch on t"
+            f"{where} uses as a condition in Python (if, while, and, or, min, max) a value that is known only when "
+            "the program runs: use jnp.where(condition, a, b), or jax.lax.cond for a branch on t"
         )
     if isinstance(error, (errors.TracerArrayConversionError, errors.TracerIntegerConversionError)):
         return (
             f"{where} turns a value that is known only when the program runs into a NumPy array or a Python number: "
-            "use jax.numpy in place of numpy, and static() fields for sizes"
+            "use jax.numpy instead of numpy, and static() fields for sizes"
         )
     if isinstance(error, errors.ConcretizationTypeError):
         return (
@@ -260,7 +268,7 @@ def _explain(obj: object, method: str, error: Exception) -> str:
             "jax.numpy, and make sizes static() fields"
         )
     if isinstance(error, dataclasses.FrozenInstanceError):
-        return f"{where} changes a field of the object, which is frozen: what changes belongs into the state"
+        return f"{where} changes a field of the object, which is frozen: values that change belong in the state"
     text = " ".join(str(error).split("\n\n")[0].split())
     return f"{where} raises {type(error).__name__}: {text[:200]}; does the environment suit the learner?"
 

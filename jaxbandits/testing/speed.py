@@ -27,10 +27,10 @@ _REMEDIES = {
     f"{short_sorts.SELECTED} of a longer sort, as in jnp.argsort(-u)[:m]: both are fast",
     "top_k": f"take at most {short_sorts.SELECTED} entries, or choose from at most {short_sorts.COUNTED}",
     "SearchSorted": "count with jnp.sum(sorted_values < x)",
-    "eigh": "update a factor or an inverse by rank one, and do not decompose the matrix in every round",
-    "cholesky": "update a factor or an inverse by rank one, and do not decompose the matrix in every round",
-    "triangular_solve": "update a factor or an inverse by rank one, and do not decompose the matrix in every round",
-    "lu": "update a factor or an inverse by rank one, and do not decompose the matrix in every round",
+    "eigh": "update a factor or an inverse by rank one instead of decomposing the matrix in every round",
+    "cholesky": "update a factor or an inverse by rank one instead of decomposing the matrix in every round",
+    "triangular_solve": "update a factor or an inverse by rank one instead of decomposing the matrix in every round",
+    "lu": "update a factor or an inverse by rank one instead of decomposing the matrix in every round",
 }
 
 
@@ -129,8 +129,8 @@ def _quotients(flat: FlatFunction) -> Iterator[Cost]:
         size, computed = math.prod(result.shape), entries(step.inputs[1], divisor.shape)
         if size >= _ENTRIES and 0 < computed <= size // _ENTRIES and jnp.issubdtype(result.dtype, jnp.floating):
             yield Cost(
-                f"divides {size} entries by {'one number' if computed == 1 else f'{computed} numbers'}: x * (1.0 / s) "
-                "in place of x / s divides once and is as exact but for the last digit",
+                f"divides {size} entries by {'one number' if computed == 1 else f'{computed} numbers'}: x * (1.0 / "
+                "s) instead of x / s divides only once and differs only in the last digit",
                 location(step),
             )
 
@@ -164,7 +164,7 @@ def advice(algorithm: Algorithm, environment: Environment) -> tuple[str, ...]:
             for u in found[:_SHOWN]
         ]
         more = [f"{len(found) - _SHOWN} more"] * (len(found) > _SHOWN)
-        lines.append(f"{name} runs these on one trial at a time: {', '.join(shown + more)}")
+        lines.append(f"{name} runs these primitives on one trial at a time: {', '.join(shown + more)}")
         remedies = dict.fromkeys((u.primitive, _REMEDIES[u.primitive]) for u in found if u.primitive in _REMEDIES)
         lines += [f"{primitive}: {remedy}" for primitive, remedy in remedies]
     lines += [f"{name}{f' at {x.location}' * bool(x.location)} {x.advice}" for x in costs(algorithm, environment)]

@@ -107,7 +107,7 @@ def executables() -> Any:
 
         return serialize_executable
     except ImportError:
-        _warn("serialize compiled programs: every process compiles its own")
+        _warn("serialize compiled programs, so every process compiles its own programs")
         return None
 
 
@@ -118,7 +118,7 @@ def reset_cache() -> None:
 
         compilation_cache.reset_cache()
     except (ImportError, AttributeError):
-        _warn("reset the compilation cache: it may stay off")
+        _warn("reset the compilation cache, so it may stay off")
 
 
 def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:

@@ -80,7 +80,9 @@ def settings_for_threads() -> Callable[[], None]:
     different = {name: value for name, value in here.items() if elsewhere[name] != value}
     for name in different:
         if not callable(getattr(jax, name.removeprefix("jax_"), None)):
-            raise InputError(f"{name} is set by a context, which threads do not see; set it by jax.config.update")
+            raise InputError(
+                f"{name} is set by a context manager, which other threads do not see: set it by jax.config.update"
+            )
 
     def enter() -> None:
         _of_thread.entered = [getattr(jax, name.removeprefix("jax_"))(value) for name, value in different.items()]

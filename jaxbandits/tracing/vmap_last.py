@@ -125,7 +125,7 @@ def _axes(in_axes: PyTree, args: tuple[Any, ...]) -> list[int | None]:
             lambda axis, tree: axes.extend([axis] * len(jax.tree.leaves(tree))), in_axes, args, is_leaf=is_none
         )
     except ValueError:
-        raise ValueError(f"{message}, which has another structure than the {len(args)} arguments") from None
+        raise ValueError(f"{message}, whose structure differs from that of the {len(args)} arguments") from None
     return axes
 
 

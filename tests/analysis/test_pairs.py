@@ -92,8 +92,8 @@ def test_points_of_a_sweep_are_contestants_and_a_failed_trial_decides_nothing(rn
         (lambda r: Result({"a": factories.trials({"x": np.ones((21, 2, 1))}, [{"r": i} for i in range(21)])}).pairs(),
          "21 points are too many"),
         (lambda r: r.growth(since=2), "since must lie in"),
-        (lambda r: r.growth(since=0.9), "1 record point from 0.9 of the horizon on; 3 are needed"),
-        (lambda r: r.time_to(None, "low"), "a threshold is a number, got 'low'"),
+        (lambda r: r.growth(since=0.9), "1 record point at or after round"),
+        (lambda r: r.time_to(None, "low"), "a threshold must be a number, got 'low'"),
         (lambda r: factories.result().time_to("risk", 1.0), "'risk' is a vector"),
         (lambda r: factories.result().growth("regret", since=0.0), "grouped has 2 record points"),
     ],
@@ -162,4 +162,4 @@ def test_a_result_in_words(rng):
         assert part in text
     said = describe.analysis(result, None, 9.0, 0.95)
     assert said.count("best points, chosen") == 2 and "environment.df = 2" in said  # one choice for each environment
-    assert "pairs of the best points: at least two labels" in said and "regret <= 9" in said
+    assert "pairs of the best points: a comparison in pairs needs" in said and "regret <= 9" in said

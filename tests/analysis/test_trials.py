@@ -43,7 +43,7 @@ def test_entries_of_a_matrix_metric_by_named_axes(rng):
 @pytest.mark.parametrize(
     ("at", "message"),
     [
-        ({"grup": 1}, "'gap' has no axis 'grup'; its axes: group"),
+        ({"grup": 1}, "'gap' has no axis 'grup'; its axes are group"),
         ({"group": 4}, "group must be an index below 4, got 4"),
         ({"group": 1.0}, "group must be an index"),
         ({"group": True}, "group must be an index"),
@@ -65,22 +65,24 @@ def test_points_are_found_by_their_values():
     assert trials.index({"rate": 0.2, "scale": 1.0}) == 2
     for wanted, message in (
         ({"rat": 0.1}, "did you mean 'rate'"),
-        ({"rate": 0.15}, "no point has rate=0.15; there are 0.1, 0.2, 0.3"),
+        ({"rate": 0.15}, "no point has rate=0.15; its values are 0.1, 0.2, 0.3"),
         ([6], "points must be an index below 6"),
-        (3, "points must map fields to values"),
-        ("rate", "points must map fields to values"),
-        ([], "points must map fields to values"),
-        (np.array("x"), "points must map fields to values"),
+        (3, "points must be a mapping from fields to values"),
+        ("rate", "points must be a mapping from fields to values"),
+        ([], "points must be a mapping from fields to values"),
+        (np.array("x"), "points must be a mapping from fields to values"),
         ([None], "points must be an index below 6, got None"),
-        ({"rate": []}, "no value of rate is asked for"),
+        ({"rate": []}, "the list of values of rate is empty"),
     ):
         with pytest.raises(InputError, match=message):
             trials.indices(wanted)
-    with pytest.raises(InputError, match=r"2 points have rate=0\.1; name the fields of one: rate, scale"):
+    with pytest.raises(
+        InputError, match=r"2 points have rate=0\.1; choose one of them by the values of its fields: rate, scale"
+    ):
         trials.index({"rate": 0.1})
-    with pytest.raises(InputError, match="no point has a=1, b=2 together"):
+    with pytest.raises(InputError, match="no point has all of a=1, b=2"):
         factories.trials({"x": np.zeros((2, 1, 1))}, [{"a": 1, "b": 1}, {"a": 2, "b": 2}]).indices({"a": 1, "b": 2})
-    with pytest.raises(InputError, match="a point maps fields to values, got 3"):
+    with pytest.raises(InputError, match="a point must map fields to values, got 3"):
         trials.index(3)
 
 
@@ -88,20 +90,26 @@ def test_points_are_found_by_their_values():
     ("change", "message"),
     [
         ({"points": ()}, "at least one point"),
-        ({"points": ({"a": 1.0}, {"b": 1.0})}, "the same fields"),
+        ({"points": ({"a": 1.0}, {"b": 1.0})}, "have the same fields"),
         ({"seeds": np.arange(3)}, "healthy must be an array"),
-        ({"seeds": np.array([1, 0])}, "seeds must be at least 0 and increase"),
-        ({"seeds": np.array(["a", "b"])}, "seeds must be whole numbers"),
+        ({"seeds": np.array([1, 0])}, "seeds must be at least 0 and strictly increasing"),
+        ({"seeds": np.array(["a", "b"])}, "seeds must be an array .n. of whole numbers"),
         ({"record_points": np.array([0, 1, 2])}, "record_points must be at least 1"),
-        ({"record_points": np.array([1, 2])}, "values of 'loss' must be float64"),
+        ({"record_points": np.array([1, 2])}, "values of 'loss' must be a float64"),
         ({"healthy": np.ones((1, 2))}, "healthy must be an array"),
         ({"inadmissible": np.zeros((1, 2))}, "inadmissible must be an array"),
-        ({"values": {"loss": np.zeros((1, 2, 3), np.float32)}}, "values of 'loss' must be float64"),
-        ({"values": {"loss": np.zeros((1, 2, 3, 4))}, "axes": {"loss": ("a", "b")}}, "1 different names are needed"),
-        ({"values": {"loss": np.zeros((1, 2, 3, 4))}, "axes": {"loss": ("seed",)}}, "none of them label, point, seed"),
+        ({"values": {"loss": np.zeros((1, 2, 3), np.float32)}}, "values of 'loss' must be a float64"),
+        (
+            {"values": {"loss": np.zeros((1, 2, 3, 4))}, "axes": {"loss": ("a", "b")}},
+            "needs 1 different names",
+        ),
+        (
+            {"values": {"loss": np.zeros((1, 2, 3, 4))}, "axes": {"loss": ("seed",)}},
+            "none of them may be label, point, seed",
+        ),
         (
             {"values": {"a": np.zeros((1, 2, 3, 4)), "b": np.zeros((1, 2, 3, 5))}, "axes": {"a": ("g",), "b": ("g",)}},
-            "axis 'g' of 'b' has 5 entries, but 4 elsewhere",
+            "axis 'g' of 'b' has 5 entries, but 4 in another",
         ),
     ],
 )
@@ -114,5 +122,5 @@ def test_arrays_that_do_not_fit_are_refused(change, message):
 
 def test_nothing_measured_is_an_error_and_no_crash():
     trials = dataclasses.replace(factories.trials({"loss": np.zeros((1, 2, 3))}), values={})
-    with pytest.raises(InputError, match="nothing was measured"):
+    with pytest.raises(InputError, match="the result has no metrics"):
         trials.get()

@@ -164,9 +164,12 @@ def test_what_would_need_a_pickle_is_not_written(tmp_path):
 
 def test_a_difference_names_the_field_or_the_program():
     saved = {"a": {"algorithm": {"code": "mine:f", "dim": 2}}, "programs": {"OFUL": "1"}}
-    assert first_difference(saved, {"a": {"algorithm": {"code": "mine:f", "dim": 3}}}) == "a.algorithm.dim was 2, now 3"
+    assert (
+        first_difference(saved, {"a": {"algorithm": {"code": "mine:f", "dim": 3}}})
+        == "a.algorithm.dim was 2 and is now 3"
+    )
     assert first_difference(saved, saved | {"programs": {"OFUL": "2"}}) == (
-        "the code of OFUL differs, or something that it reads while it is traced"
+        "the code of OFUL, or a value that it reads while it is traced, has changed"
     )
 
 

@@ -50,5 +50,5 @@ def test_a_method_that_was_replaced_in_a_class_of_the_package_is_foreign(monkeyp
 
 def test_what_is_not_identified_is_named_with_the_remedy():
     assert lack_of_identity({}) == lack_of_identity({"host code": []}) == lack_of_identity({"identity": "v1"}) == ""
-    text = lack_of_identity({"host code": ["A uses a callback to Python", "E.derive is your own code"]})
-    assert text.startswith("A uses a callback to Python, E.derive is your own code; ") and "identity=" in text
+    text = lack_of_identity({"host code": ["A uses a callback to Python", "E.derive is user code"]})
+    assert text.startswith("A uses a callback to Python, E.derive is user code; ") and "identity=" in text

@@ -25,7 +25,7 @@ def test_an_own_directory_is_private(tmp_path):
 def test_a_directory_that_others_may_write_is_not(tmp_path, mode):
     (tmp_path / "file").write_bytes(b"content")
     tmp_path.chmod(mode)
-    assert why_not_private(tmp_path) == f"others may write {tmp_path}"
+    assert why_not_private(tmp_path) == f"other users can write to {tmp_path}"
     assert read_private(tmp_path, "file") is None
 
 
@@ -33,7 +33,7 @@ def test_neither_is_one_below_a_directory_that_everyone_may_rename_it_in(tmp_pat
     below = tmp_path / "open" / "mine"
     below.mkdir(parents=True)
     below.parent.chmod(0o777)
-    assert why_not_private(below) == f"everyone may write {below.parent}"
+    assert why_not_private(below) == f"every user can write to {below.parent}"
     below.parent.chmod(0o1777)  # sticky, as /tmp
     assert why_not_private(below) is None
 
@@ -50,7 +50,7 @@ def test_links_of_this_user_are_followed_those_of_others_not(tmp_path, monkeypat
         return os.stat_result([*status[:4], 12345, *status[5:10]]) if path == link else status
 
     monkeypatch.setattr(Path, "lstat", of_another)
-    assert why_not_private(link) == f"{link} is a link that another user made"
+    assert why_not_private(link) == f"{link} is a symbolic link that belongs to another user"
 
 
 def test_the_cache_is_off_with_one_line_where_others_may_write(tmp_path):
@@ -58,5 +58,7 @@ def test_the_cache_is_off_with_one_line_where_others_may_write(tmp_path):
     directory.mkdir()
     assert compilation_cache._usable(directory)
     directory.chmod(0o777)
-    with pytest.warns(UserWarning, match=r"not kept: others may write .*programs; set JAXBANDITS_CACHE to"):
+    with pytest.warns(
+        UserWarning, match=r"not stored on disk: other users can write to .*programs; set JAXBANDITS_CACHE to"
+    ):
         assert not compilation_cache._usable(directory)

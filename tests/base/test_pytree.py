@@ -123,7 +123,7 @@ def test_what_is_shared_is_known_leaf_by_leaf():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([0.5, 0.5], "Data.table must be an array or a tree of arrays, got float in it"),
+        ([0.5, 0.5], "Data.table must be an array or a tree of arrays, but it contains a float"),
         ("a table", "Data.table must be an array"),
         (None, "Data.table must be given"),
         ((), "Data.table must be an array"),
@@ -149,7 +149,7 @@ def test_traced_values_are_refused_by_name():
         validate(A(x=x))
         return x
 
-    with pytest.raises(InputError, match=r"A.x is a value under a JAX transformation"):
+    with pytest.raises(InputError, match=r"A.x is traced by a JAX transformation"):
         under_jit(1.0)
 
 
@@ -160,5 +160,5 @@ def test_an_array_made_by_a_factory_is_a_field_like_any_other():
 
     validate(Means())
     validate(Means(mu=np.array([0.5, 0.5])))
-    with pytest.raises(InputError, match=r"Means.mu must be made of numbers"):
+    with pytest.raises(InputError, match=r"Means.mu must be a number, an array of numbers or a tree of them"):
         validate(Means(mu="half"))

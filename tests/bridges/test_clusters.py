@@ -83,7 +83,7 @@ def test_a_missing_package_is_named(address, package, monkeypatch):
 
 
 def test_wrong_resources():
-    with pytest.raises(InputError, match="only Ray reserves gpus"), cluster_executor("processes://2", gpus=1):
+    with pytest.raises(InputError, match="gpus can be reserved only on Ray"), cluster_executor("processes://2", gpus=1):
         pass
     with pytest.raises(InputError, match="cpus must be"), cluster_executor("ray", cpus=0):
         pass
@@ -222,7 +222,7 @@ def test_a_killed_process_of_a_pool_is_named_and_the_same_command_resumes(folder
     workers = [pid for pid in children if int(pid) in find_processes("spawn_main")]
     os.kill(int(workers[0]), signal.SIGKILL)
     said = process.communicate(timeout=300)[0]
-    assert process.returncode == 2 and "the same call runs what is missing" in said
+    assert process.returncode == 2 and "repeat the call to compute the missing parts" in said
     process = submit(folder, "processes://2")
     assert "12 of 12 parts done" in process.communicate(timeout=300)[0] and process.returncode == 0
     assert contents(folder / "out") == reference_bytes

@@ -88,17 +88,17 @@ def test_actions_that_are_only_named_have_no_features(tmp_path):
         (json.dumps({"RewardValue": 1.0, "EventId": "a1"}), "line 2 has no features"),
         (event(c={"x": 1}), "line 2 has no actions: c must have a list _multi"),
         (event(c={"_multi": [1, 2, 3]}), "line 2: the features of an action must be an object, got 1"),
-        (event(c={"user": {"name": "Ann"}, "_multi": [{}] * 3}), r"line 2: feature 'user\^name' is text, 'Ann', and"),
-        (event(c={"_text": "a b", "_multi": [{}] * 3}), "line 2: _text is text, and features must be numbers"),
+        (event(c={"user": {"name": "Ann"}, "_multi": [{}] * 3}), r"line 2: feature 'user\^name' is text, 'Ann', but"),
+        (event(c={"_text": "a b", "_multi": [{}] * 3}), "line 2: _text is text, but features must be numbers"),
         (event(c={"_multi": [{}] * 3, "_slots": []}), "line 2 is a slate with several slots"),
         (event(_label_Action=4), r"line 2: _label_Action must be a whole number in \[1, 3\], got 4"),
         (event(_label_Action="2"), "line 2: _label_Action must be a number, got '2'"),
-        (event(_labelIndex=2), "line 2: _label_Action 2 is the action of _labelIndex 1, got 2"),
+        (event(_labelIndex=2), "line 2: _label_Action 2 must have _labelIndex 1, got 2"),
         (event(_label_cost=None), "line 2: _label_cost must be a number, got None"),
         (event(_label_probability=True), "line 2: _label_probability must be a number, got True"),
-        (event(p=[0.8166667, 0.0333333, 0.1]), "line 2: the probabilities p have the sum 0.95, not 1"),
+        (event(p=[0.8166667, 0.0333333, 0.1]), "line 2: the probabilities p must sum to 1, but sum to 0.95"),
         (event(p=[0.8, 0.2]), "line 2: a and p must be lists of numbers with the same length"),
-        (event(a=[1, 2, 3]), "line 2: a and p must have action 2 with _label_probability 0.816667"),
+        (event(a=[1, 2, 3]), "line 2: a and p must contain action 2 with its _label_probability, 0.816667"),
         (event(pdrop=0.5), "line 2: events were dropped with probability pdrop"),
         (event(c={**{f"x{i}": 1 for i in range(10_001)}, "_multi": [{}] * 3}), "line 2: more than 10,000 features"),
         (event(c={"x": 1, "_multi": [{}] * 2}, a=[2, 1], p=[0.8166667, 0.1833333]), "events have 2 to 3 actions"),
@@ -119,9 +119,9 @@ def test_files_without_events(tmp_path):
 
 def test_logs_that_cannot_be_written(tmp_path):
     log = make_log()
-    with pytest.raises(InputError, match="dsjson needs the propensities"):
+    with pytest.raises(InputError, match="no propensities, which the format dsjson needs"):
         write_dsjson(data.Log(**{**vars(log), "propensity": None}), tmp_path / "log.json")
-    with pytest.raises(InputError, match="column '_x': in dsjson, names that begin with _ cannot be features"):
+    with pytest.raises(InputError, match="column '_x': in dsjson, the name of a feature cannot begin with _"):
         write_dsjson(make_log((N, P), ("a", "_x", "b")), tmp_path / "log.json")
 
 

@@ -151,7 +151,7 @@ def test_the_wrapper_for_many_episodes_restarts_them():
 
 def test_wrong_environments_are_refused():
     pytest.importorskip("gymnasium")
-    with pytest.raises(InputError, match="to_func_env needs an environment that shows arms"):
+    with pytest.raises(InputError, match="to_func_env needs an environment with arms"):
         to_func_env(oco.QuadraticLosses(dim=2), T)
     with pytest.raises(InputError, match="horizon must be"):
         to_func_env(ENVIRONMENTS["coins"][0], 0)

@@ -81,7 +81,7 @@ def test_masks_are_info():
 
 def test_what_cannot_be_converted_is_refused():
     pytest.importorskip("gymnasium")
-    with pytest.raises(InputError, match="play needs an environment that shows arms"):
+    with pytest.raises(InputError, match="play needs an environment with arms"):
         to_gymnasium(oco.QuadraticLosses(dim=2), T)
     with pytest.raises(InputError, match="action must be"):
         to_gymnasium(ENVIRONMENTS["coins"][0], T).step(K)

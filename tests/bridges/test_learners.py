@@ -64,7 +64,7 @@ def test_river():
     assert_learns(run(lambda seed: RiverLearner(bandit.UCB(delta=1, seed=seed)), COINS), COINS)
     learner = lambda seed: RiverLearner(bandit.LinUCBDisjoint(alpha=1.0, beta=100.0, seed=seed))  # noqa: E731
     assert_learns(run(learner, CONTEXTS), CONTEXTS)
-    with pytest.raises(InputError, match="LinUCBDisjoint needs a context for all arms"):
+    with pytest.raises(InputError, match="LinUCBDisjoint needs a context that all arms share"):
         run(learner, COINS)
 
 

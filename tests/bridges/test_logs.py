@@ -31,13 +31,13 @@ def test_obp_there_and_back():
     bare = log_to_obp(make_log(shape=None))
     assert bare["context"].shape == (N, 1)
     assert log_from_obp({"action": [0, 1], "reward": [1.0, 0.0], "n_actions": 3}).propensity is None
-    with pytest.raises(InputError, match="obp has no place for features of actions"):
+    with pytest.raises(InputError, match="obp cannot store features of actions"):
         log_to_obp(make_log((N, K, P), columns=()))
 
 
 def test_positions_of_obp_are_bandits_of_their_own():
     feedback = log_to_obp(make_log()) | {"position": np.arange(N) % 3}
-    with pytest.raises(InputError, match="positions 0, 1, 2: choose one, position=0"):
+    with pytest.raises(InputError, match="positions 0, 1, 2: choose one, such as position=0"):
         log_from_obp(feedback)
     first = log_from_obp(feedback, position=1)
     np.testing.assert_array_equal(first.reward, feedback["reward"][1::3])
@@ -101,7 +101,7 @@ def test_text_of_others(tmp_path):
         ("1:1:0.5 2:1:0.5 | a:1\n", "line 1: an event needs one action:cost:probability, got 2"),
         ("2 | a:1\n", "line 1: an event needs one action:cost:probability, got 0"),
         ("-1:1:0.5 | a:1\n", "line 1: actions are numbered from 1, got -1"),
-        ("1:1:0.5 |n:2 a:1\n", "line 1: weights of namespaces are not read, got 'n:2'"),
+        ("1:1:0.5 |n:2 a:1\n", "line 1: namespaces with weights cannot be read, got 'n:2'"),
         ("1:1:0.5 | a:b\n", "line 1: feature 'a:b' is not name:number"),
         ("1:1:0.5 | " + " ".join(f"w{i}" for i in range(10_001)), "line 1: more than 10,000 features"),
         ("0:1:1 | a:1\n| a:2\n\n0:1:1 | a:1\n", "events have 1 to 2 actions"),
@@ -115,7 +115,7 @@ def test_wrong_text(text, message, tmp_path):
 
 def test_what_cannot_be_written_or_read(tmp_path):
     log = make_log()
-    with pytest.raises(InputError, match="needs the propensities"):
+    with pytest.raises(InputError, match="has no propensities"):
         write_vw(data.Log(**{**vars(log), "propensity": None}), tmp_path / "log.vw")
     write_vw(log, tmp_path / "log.vw")
     with pytest.raises(InputError, match="n_actions must be"):

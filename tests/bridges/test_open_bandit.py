@@ -120,7 +120,7 @@ def test_wrong_cells_are_named(changes, message, tmp_path):
 def test_missing_files_and_columns(tmp_path, folder):
     with pytest.raises(InputError, match=r"unknown column of .*'click'"):
         read_open_bandit(write(folder, [{k: v for k, v in row.items() if k != "click"} for row in ROWS]), position=0)
-    with pytest.raises(InputError, match=r"must have one csv file besides item_context\.csv, .*it has 0"):
+    with pytest.raises(InputError, match=r"must contain one csv file in addition to item_context\.csv .*it contains 0"):
         read_open_bandit(tmp_path, position=0)
     with pytest.raises(InputError, match="cannot read"):
         read_open_bandit(tmp_path / "women.csv", position=0)

@@ -91,14 +91,14 @@ def test_a_point_with_failed_trials_has_the_worst_value(direction, worst):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"study": 3}, r"study needs ask\(\) and tell\(trial, value\), as of Optuna; got 3"),
+        ({"study": 3}, r"study needs ask\(\) and tell\(trial, value\), like a study of Optuna; got 3"),
         ({"suggest": {"rate": 0.5}}, "suggest must be a function from a trial to a point"),
-        ({"suggest": lambda trial: 0.5}, "suggest must return a point, field to value, got 0.5"),
+        ({"suggest": lambda trial: 0.5}, "suggest must return a point, a mapping from fields to values, got 0.5"),
         ({"suggest": lambda trial: {"rat": 0.5}}, "has no field 'rat'"),
         ({"n_points": 0}, "n_points must be"),
         ({"n_batches": 0}, "n_batches must be"),
         ({"metric": "los"}, "unknown metric 'los'"),
-        ({"checkpoint": "here"}, "tune has no checkpoint"),
+        ({"checkpoint": "here"}, "tune does not accept `checkpoint`"),
     ],
 )
 def test_wrong_arguments(changes, message):
@@ -109,7 +109,7 @@ def test_wrong_arguments(changes, message):
 
 def test_a_metric_must_be_a_number():
     plays = Meter("plays", lambda r: r.next_state.count, "last", axes=("arm",))
-    with pytest.raises(InputError, match=r"metric 'plays' of UCBV is a vector \(arm\)"):
+    with pytest.raises(InputError, match=r"metric 'plays' of UCBV is a vector with axes \(arm\)"):
         tune(
             armed.UCBV(n_arms=2), armed.BernoulliArms.from_means([0.9, 0.5]), T, 2, study=HalvingStudy(), n_points=1,
             suggest=lambda trial: {"zeta": 0.5}, metric="plays", meters=[plays], **QUIET,

@@ -51,7 +51,7 @@ def test_weights_are_described():
     weight = policy[np.arange(300), action] / propensity
     row = evaluate(action, reward, propensity, policy)[0]
     assert row.ess == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
-    with pytest.warns(DeprecationWarning, match="effective_events is renamed: use ess"):
+    with pytest.warns(DeprecationWarning, match="`effective_events` has been renamed: use `ess`"):
         assert row.effective_events == row.ess
     assert row.largest_weight == weight.max() and row.support == pytest.approx(1.0)
 
@@ -94,12 +94,12 @@ def test_forms_of_a_policy_and_of_a_model():
         ({1: [1.0, np.nan]}, r"reward must be finite, but row 1 \(from 0\)"),
         ({1: [1.0, None]}, r"reward must be finite, but row 1 \(from 0\) is missing"),
         ({1: np.ma.masked_equal([1.0, -9.0], -9.0)}, r"reward must be finite, but row 1 \(from 0\) is masked"),
-        ({1: ["1", "0"]}, r"reward must be numbers of shape \(n,\), got \['1', '0'\]: text becomes numbers"),
+        ({1: ["1", "0"]}, r"reward must be numbers of shape \(n,\), got \['1', '0'\]: encode text as numbers"),
         ({1: np.array(["2026-11-26", "2026-11-27"], "M8[D]")}, r"reward must be numbers of shape \(n,\), got array"),
         ({2: [0.0, 0.5]}, r"propensity must lie in \(0, 1\], got 0"),
-        ({2: [0.5]}, r"one entry per event: reward has 2, propensity \(1,\)"),
+        ({2: [0.5]}, r"one entry per event: reward has 2, but propensity has shape \(1,\)"),
         ({3: [[0.5, 0.5, 0.5], [1.0, 0.0, 0.0]]}, r"rows of policy must sum to 1, but row 0 .* 1.5"),
-        ({3: [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]}, r"never plays an action of the log"),
+        ({3: [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]}, r"gives probability 0 to the action of every event"),
         ({3: [[0.0, 0.0, 1.0]]}, r"policy must have a row for each of the 2 events and a column for each of the 3"),
         ({3: None}, r"evaluate needs a policy"),
         ({3: lambda context: context}, r"a policy that is a function needs a log with context"),
@@ -139,7 +139,9 @@ def test_actions_by_name():
     names = np.array(["popup", "banner", "email"])
     expected = evaluate(action, *rest)
     assert evaluate(names[action], *rest, actions=list(names)) == expected
-    with pytest.warns(UserWarning, match="for the actions in alphabetical order, banner, email, popup: give actions="):
+    with pytest.warns(
+        UserWarning, match="to be the actions in alphabetical order, banner, email, popup: pass actions="
+    ):
         assert evaluate(names[action], *rest) != expected
     categories = pd.Categorical(names[action], categories=names)
     for named in (categories, pd.Series(categories), pl.Series(names[action], dtype=pl.Enum(names))):
@@ -147,7 +149,7 @@ def test_actions_by_name():
     log = Log.from_frame(
         {"ad": names[action], "paid": rest[0], "p": rest[1]}, action="ad", reward="paid", propensity="p"
     )
-    with pytest.raises(InputError, match=r"columns of policy cannot be matched .* \(banner, email, popup\): give"):
+    with pytest.raises(InputError, match=r"columns of policy cannot be matched .* \(banner, email, popup\): pass"):
         evaluate(log, rest[2])
     frame = pl.DataFrame(rest[2], schema=list(names))
     assert evaluate(log, frame) == expected
@@ -156,7 +158,7 @@ def test_actions_by_name():
     few = np.where(names[action] == "email", "popup", names[action])
     with pytest.raises(
         InputError,
-        match=r"action has 2 different actions \(banner, popup\), but the number of actions is 3: give all of them",
+        match=r"action has 2 different actions \(banner, popup\), but the number of actions is 3: pass actions=",
     ):
         evaluate(few, *rest)
 
@@ -184,7 +186,7 @@ def test_a_series_is_matched_by_its_names():
 
 def test_what_a_function_raises_is_one_line():
     log = Log.from_arrays([0, 1] * 30, [0, 1] * 30, [0.5] * 60, np.arange(60.0)[:, None], actions=2)
-    said = r"is called once with the contexts of all events, an array \[n, p\], and must return \[n, K\] "
+    said = r"is called once with the contexts of all events, an array \[n, p\], and must return an array \[n, K\] "
     with pytest.raises(InputError, match=rf"the policy {said}probabilities; it raised ValueError: The truth value"):
         evaluate(log, lambda x: [1.0, 0.0] if x > 0 else [0.0, 1.0])
     with pytest.raises(InputError, match=rf"the model {said}rewards; it raised IndexError: "):
@@ -233,17 +235,19 @@ def test_what_makes_estimates_worthless_is_told_with_its_number():
     propensity, reward = np.where(action == 0, 0.9, 0.1), draws.random(400)
     uniform = np.full((400, 2), 0.5)
     evaluate(action, reward, propensity, uniform)
-    with pytest.warns(UserWarning, match=r"25.00% of what the policy plays are actions that the log never shows \(2\)"):
+    with pytest.warns(UserWarning, match=r"actions that never occur in the log \(2\) with probability 25.00%"):
         assert evaluate(action, reward, propensity, [0.5, 0.25, 0.25])[0].support == 0.75
     with pytest.warns() as told:
         evaluate(action, reward, np.full(400, 0.9), uniform)
     assert [str(w.message)[:30] for w in told] == [
-        "Log: 1/propensity averages 1.1",
+        "Log: the mean of 1/propensity ",
         "evaluate: the importance weigh",
     ]
-    with pytest.warns(UserWarning, match=r"effective sample size is \d+ of 200 events: below 50"):
+    with pytest.warns(UserWarning, match=r"effective sample size is \d+ of 200 events, and below 50"):
         evaluate(action[:200], reward[:200], propensity[:200], [0.0, 1.0])
-    with pytest.warns(UserWarning, match=r"1/propensity averages 50 .* there are 2 actions, 2 of them in the log"):
+    with pytest.warns(
+        UserWarning, match=r"the mean of 1/propensity is 50 .* there are 2 actions, 2 of them in the log"
+    ):
         Log.from_arrays(action, reward, np.full(400, 0.02), actions=2)
 
 
@@ -281,12 +285,12 @@ class TestIntervals:
             assert (abs(values.mean()) <= half) == inside
 
     def test_an_action_without_events_leaves_every_reward_possible(self):
-        with pytest.warns(UserWarning, match="never shows"):
+        with pytest.warns(UserWarning, match="never occur"):
             rows = evaluate(
                 [0, 1] * 50, [0, 1] * 50, [0.5] * 100, [0.4, 0.4, 0.2], interval="bernstein", reward_range=(0, 2)
             )
         assert (rows[0].low, rows[0].high) == (0.0, 2.0)
-        with pytest.raises(InputError, match="all rewards of the log are 1: give their range"):
+        with pytest.raises(InputError, match="all rewards in the log are 1, so the range"):
             evaluate([0, 1] * 50, [1] * 100, [0.5] * 100, [0.5, 0.5], interval="bernstein")
 
     def test_student_is_shorter_than_the_bootstrap(self):
@@ -353,19 +357,17 @@ class TestLearners:
 
     def test_refused(self):
         log = Log.from_arrays([0], [1.0], [1.0], actions=1)
-        with pytest.raises(InputError, match="no trial of the learner has two events that count"):
+        with pytest.raises(InputError, match="fewer than two events count"):
             evaluate(log, OFUL(dim=1), seeds=1)
         for settings in ({"interval": "bootstrap"}, {"model": [0.5]}, {"max_weight": 2.0}, {"largest": 2.0}):
             (name,) = settings
-            with pytest.raises(
-                InputError, match=f"{name} can be given for policies only, but a learner is replayed on the log"
-            ):
+            with pytest.raises(InputError, match=f"{name} can be given only with a policy, but a learner was given"):
                 evaluate(log, OFUL(dim=1), **settings)
 
     def test_actions_that_the_log_never_shows_are_told(self):
         log = Log.from_arrays([0, 2] * 50, [0, 1] * 50, [0.5] * 100, np.ones((100, 3, 6)), actions=3)
-        said = r"the log never shows 1, which are 100.00% of what the learner plays"
-        with pytest.warns(UserWarning, match=said), pytest.raises(InputError, match="no trial of the learner"):
+        said = r"the log never contains 1, but the learner plays such actions in 100.00% of its rounds"
+        with pytest.warns(UserWarning, match=said), pytest.raises(InputError, match="in every trial of the learner"):
             evaluate(log, Constant(), seeds=2)
 
 
@@ -373,7 +375,7 @@ def test_actions_that_may_be_numbered_from_1_are_warned_of():
     """Of three, the third was never logged: 1 and 2 may be the first two or the last two."""
     action, paid = np.tile([1, 2], 100), np.tile([1.0, 0.0], 100)
     arguments = (action, paid, np.full(200, 0.5))
-    with pytest.warns(UserWarning, match=r"if they are 1 to 3, give actions=range\(1, 4\)"):
+    with pytest.warns(UserWarning, match=r"if they are numbered from 1 to 3, pass actions=range\(1, 4\)"):
         evaluate(*arguments, [0.0, 0.5, 0.5], interval="student")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

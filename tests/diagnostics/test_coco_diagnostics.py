@@ -38,5 +38,5 @@ def test_a_learner_that_does_not_say_is_named():
 
 
 def test_earlier_names_warn():
-    with pytest.warns(DeprecationWarning, match="diagnosed is renamed: use diagnostic"):
+    with pytest.warns(DeprecationWarning, match="diagnosed has been renamed: use diagnostic"):
         assert callable(meters.diagnosed("gap"))

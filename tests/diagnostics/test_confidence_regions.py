@@ -161,12 +161,14 @@ def test_boundary_and_area_of_known_shapes():
 
 
 def test_refused():
-    with pytest.raises(InputError, match=r"regions are drawn for arms \[T, 2\], got shape \(4, 3\)"):
+    with pytest.raises(
+        InputError, match=r"regions are drawn only for two-dimensional arms, an array \[T, 2\], got shape \(4, 3\)"
+    ):
         glm_ucb(np.zeros((4, 3)), np.zeros(4))
-    with pytest.raises(InputError, match="GLM-UCB has n_arms = 20, and the trace has 21 different arms"):
+    with pytest.raises(InputError, match="GLM-UCB has n_arms = 20, but the trace has 21 different arms"):
         glm_ucb(np.linspace([0.0, 0.0], [1.0, 0.0], 21), np.zeros(21))
-    with pytest.raises(InputError, match="the centre of ellipse has norm 5, above 2"):
+    with pytest.raises(InputError, match="the centre of ellipse has norm 5, which exceeds 2"):
         plane.within_ball(ellipse([3.0, 4.0], np.eye(2), 1.0), 2.0)
     whole = plane.Region("plane", np.zeros(2), lambda p: jnp.full(len(p), -1.0))
-    with pytest.raises(InputError, match="plane is not bounded"):
+    with pytest.raises(InputError, match="plane is unbounded"):
         plane.boundary(whole)

@@ -154,7 +154,7 @@ def test_results_over_arrays_print_draw_convert_and_load(tmp_path):
     loaded = Result.load(result.save(tmp_path / "means"))
     assert loaded["a"].points == result["a"].points and loaded["a"].spec["arrays"] == result["a"].spec["arrays"]
     assert merge([result, loaded])["b"].points == result["b"].points
-    with pytest.raises(InputError, match=r"no axis for them \(arrays may have numbers as names\)"):
+    with pytest.raises(InputError, match=r"so they cannot be put on an axis \(arrays can be given numbers as names\)"):
         sweep_means({"easy": MEANS[0]}).sensitivity("regret", "environment.means")
 
 
@@ -178,7 +178,9 @@ def test_arrays_zip_with_the_sizes_that_they_have():
     for h, means in enumerate(([0.9, 0.1], MEANS[0], [0.3, 0.4])):
         alone = simulate(UCB1(n_arms=len(means)), BernoulliArms.from_means(means), 40, 4, record_points=2, **QUIET)
         np.testing.assert_array_equal(trials.get("regret")[h], alone.get("regret")[0])
-    with pytest.raises(InputError, match=r"arrays of environment.means have different shapes, \(2,\) and \(3,\); let"):
+    with pytest.raises(
+        InputError, match=r"arrays of environment.means have different shapes, \(2,\) and \(3,\); also sweep"
+    ):
         sweep(
             UCB1(n_arms=2), BernoulliArms(n_arms=2), 5, 2, grid={"environment.means": [[0.1, 0.2], MEANS[0]]}, **QUIET
         )
@@ -208,12 +210,12 @@ def test_unnamed_arrays_count_different_ones_and_names_do_not_clash():
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        ({"n_arms": [[3]]}, "UCB1.n_arms is no array"),
+        ({"n_arms": [[3]]}, "UCB1.n_arms is not an array"),
         ({"environment.means": [[0.1, 0.2, 1.5]]}, r"BernoulliArms.means must lie in \[0, 1\], got 1.5"),
         ({"environment.means": [[0.1, 0.2]]}, r"BernoulliArms.means must have shape \[3\]"),
         ({"environment.means": [["a", "b", "c"]]}, "must be numbers, got"),
         ({"environment.noise": [[1.0]]}, "BernoulliArms has no field 'noise'"),
-        ({"means": [MEANS[0]]}, "name it 'environment.means'"),
+        ({"means": [MEANS[0]]}, "write 'environment.means'"),
     ],
 )
 def test_bad_arrays_are_one_clear_line(grid, message):
@@ -232,19 +234,19 @@ def test_bad_arrays_are_one_clear_line(grid, message):
         ([], "at least one point"),
         ({"rate": []}, "at least one value"),
         ({"rate": ["a"]}, "must be a number"),
-        ({"rate": [[0.1]]}, r"Shrink.rate is no array: a grid over it lists numbers, such as \[1, 2\]"),
-        ({"rate": [[0.1], 0.2]}, "values of 'rate' in a grid must be all arrays, or none of them"),
+        ({"rate": [[0.1]]}, r"Shrink.rate is not an array: a grid over it must list numbers, such as \[1, 2\]"),
+        ({"rate": [[0.1], 0.2]}, "values of 'rate' in a grid must be all arrays, or no arrays"),
         ({"rate": [[[0.1], [0.2, 0.3]]]}, "a value of 'rate' in a grid must be numbers"),
         ({"rate": [[]]}, "values of 'rate' in a grid must be numbers, arrays of them"),
         ({"rate": [[float("nan")]]}, "must be finite, but row 0"),
-        ({"rate": {"a": 0.1}}, "have names, which are for arrays: got 0.1"),
-        ({"rate": {None: [0.1]}}, "names of arrays in a grid are text or numbers, got None"),
+        ({"rate": {"a": 0.1}}, "have names, but only arrays can have names: got 0.1"),
+        ({"rate": {None: [0.1]}}, "names of arrays in a grid must be text or numbers, got None"),
         ({"rate": {}}, "at least one value"),
         ({"rate": [None]}, "must be numbers"),
-        ({3: [0.1]}, "names fields by text"),
+        ({3: [0.1]}, "the names of fields in a grid must be text"),
         (3, "a grid must map fields to lists of values, or be a list of points"),
         ("rate", "a grid must map fields to lists of values, or be a list of points"),
-        ({"rate": [0.1], "algorithm.rate": [0.2]}, "names one field twice: 'rate'"),
+        ({"rate": [0.1], "algorithm.rate": [0.2]}, "must not name a field twice: 'rate'"),
         ({"rate": [0.1, 7.0]}, "must lie in"),
         ([{"rate": 0.1}, {"start": 0.1}], "same fields"),
     ],
@@ -257,17 +259,17 @@ def test_bad_grids_are_one_clear_line(grid, message):
 
 def test_shared_data_static_ranges_and_unequal_zips_are_refused():
     environment = Vectors(table=np.ones((2, 3)))
-    with pytest.raises(InputError, match=r"environment.table is shared data .* no grid over it"):
+    with pytest.raises(InputError, match=r"environment.table is shared data .* so it cannot be swept"):
         sweep(Shrink(), environment, 5, 2, grid={"environment.table": [1.0]}, **QUIET)
     with pytest.raises(InputError, match=r"Slow.work must lie in \[1, inf\), got 0"):
         sweep(Slow(), Noisy(), 5, 2, grid={"work": [1, 0]}, **QUIET)
     with pytest.raises(InputError, match=r"Slow.work must be a whole number"):
         sweep(Slow(), Noisy(), 5, 2, grid={"work": [1.5]}, **QUIET)
-    with pytest.raises(InputError, match="equally many values, got a: 2, b: 1"):
+    with pytest.raises(InputError, match="the same number of values, got a: 2, b: 1"):
         zip_fields({"a": [1, 2], "b": [1]})
     with pytest.raises(InputError, match="product needs at least one grid"):
         product()
-    with pytest.raises(InputError, match="names one field twice: 'a'"):
+    with pytest.raises(InputError, match="must not name a field twice: 'a'"):
         product({"a": [1]}, {"a": [2]})
 
 
@@ -277,5 +279,5 @@ def test_programs_whose_metrics_differ_are_not_joined():
         def recommend(self, state):
             return jnp.ones(self.work) * state
 
-    with pytest.raises(InputError, match=r"metrics or their shapes differ between .* labels of their own"):
+    with pytest.raises(InputError, match=r"metrics or their shapes differ between .* under different labels"):
         sweep(SlowWithSize(), Noisy(), 5, 2, grid={"work": [1, 2]}, **QUIET)

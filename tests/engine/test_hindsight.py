@@ -57,9 +57,12 @@ def test_a_learner_that_is_lost_does_not_matter_to_the_comparator():
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (3, "in_hindsight must return name to array, got int"),
-        ({"loss": np.zeros(2)}, "in_hindsight hides another metric: 'loss'"),
-        ({"best": np.zeros(3)}, r"in_hindsight must return arrays \(1, 4, 2\), got \(1, 4, 3\) for 'best'"),
+        (3, "in_hindsight must return a dict from names to arrays, got int"),
+        ({"loss": np.zeros(2)}, "in_hindsight returns a metric 'loss'"),
+        (
+            {"best": np.zeros(3)},
+            r"in_hindsight must return arrays whose shape begins with \(1, 4, 2\), got \(1, 4, 3\) for 'best'",
+        ),
     ],
 )
 def test_what_it_returns_is_checked(returned, message):

@@ -114,5 +114,5 @@ def test_a_record_dictionary_is_what_at_record_returns():
         def at_record(self, state, recommendation):
             return state
 
-    with pytest.raises(InputError, match="at_record must return name to number or array"):
+    with pytest.raises(InputError, match="at_record must return a dict from names to numbers or arrays"):
         simulate(Shrink(), Wrong(), 3, 2, **QUIET)

@@ -30,7 +30,7 @@ def free(monkeypatch):
         (lambda: simulate(Shrink(), Noisy(), 100, 2 * 10**9, record_points=1, **QUIET), "results of 2,000,000,000 tr"),
         (
             lambda: simulate(Shrink(), Noisy(), 10**6, 100, record_points=10**5, width=32, **QUIET),
-            "the results of 100 trials of Shrink would take 400 MB of memory, and 100 MB are free: ask for fewer",
+            "the results of 100 trials of Shrink would take 400 MB of memory, but only 100 MB are free: request fewer",
         ),
     ],
     ids=["delay", "points", "log", "seeds", "metrics"],

@@ -88,11 +88,11 @@ def test_one_warning_names_learners_the_range_and_the_remedy():
     }
     assert warnings_of(learners, COINS) == [
         "MOSS, AO-UCB, Gaussian, UCB(delta) assume a noise scale of 1, but rewards of BernoulliArms lie in [0, 1], "
-        "where 0.5 is enough, and explore longer than needed: MOSS.bounded, AOUCB.bounded, ThompsonGaussian.bounded "
-        "and UCBDelta.bounded set it"
+        "for which 0.5 is enough, and therefore explore longer than needed: MOSS.bounded, AOUCB.bounded, "
+        "ThompsonGaussian.bounded and UCBDelta.bounded set this scale"
     ]
     (alone,) = warnings_of({"AO-UCB": AO}, COINS)
-    assert alone.startswith("AO-UCB assumes a noise scale of 1") and alone.endswith("AOUCB.bounded sets it")
+    assert alone.startswith("AO-UCB assumes a noise scale of 1") and alone.endswith("AOUCB.bounded sets this scale")
     assert "\n" not in alone
 
 
@@ -114,7 +114,7 @@ UNIT_INTERVAL = [
 @pytest.mark.parametrize("environment", UNIT_INTERVAL, ids=lambda environment: type(environment).__name__)
 def test_environments_with_rewards_in_0_1(environment):
     (found,) = warnings_of({"AO-UCB": AO}, environment)
-    assert f"rewards of {type(environment).__name__} lie in [0, 1], where 0.5 is enough" in found
+    assert f"rewards of {type(environment).__name__} lie in [0, 1], for which 0.5 is enough" in found
     assert not warnings_of({"AO-UCB": AOUCB.bounded(n_arms=3)}, environment)
 
 
@@ -171,9 +171,11 @@ def test_other_ranges_than_0_1():
     for enough in (rewards(0.0, 2.0), rewards(-5.0, 5.0), rewards(3.0, 3.0), replay(-1.0, 1.0)):
         assert not warnings_of([AO], enough)
     (found,) = warnings_of([AO], rewards(10.0, 10.5))
-    assert "lie in [10, 10.5], where 0.25 is enough" in found and found.endswith("AOUCB.bounded(width=0.5) sets it")
+    assert "lie in [10, 10.5], for which 0.25 is enough" in found and found.endswith(
+        "AOUCB.bounded(width=0.5) sets this scale"
+    )
     (found,) = warnings_of([AOUCB(n_arms=3, noise_scale=20.0)], rewards(-5.0, 5.0))
-    assert "a noise scale of 20" in found and "where 5 is enough" in found
+    assert "a noise scale of 20" in found and "for which 5 is enough" in found
     for width in (0.3, 0.1, 1.0 / 3.0, 1e-6, 1e6):
         assert not warnings_of([AOUCB.bounded(n_arms=3, width=width)], rewards(0.0, width))
         assert not warnings_of([AOUCB.bounded(n_arms=3, width=np.float32(width))], rewards(0.0, width))
@@ -201,12 +203,12 @@ def test_scales_that_the_run_compares_are_left_out():
 def test_swept_ranges_are_taken_point_by_point():
     grid = Grid(MOSS(n_arms=3, horizon=10), {"horizon": [5, 10], "environment.stake": [1.0, 2.0, 8.0]})
     (found,) = warnings_of({"MOSS": grid}, StakedCoins(n_arms=3))
-    assert found.count("MOSS assumes") == 1 and "[0, 1], where 0.5" in found
+    assert found.count("MOSS assumes") == 1 and "[0, 1], for which 0.5" in found
     assert not warnings_of({"MOSS": Grid(grid.algorithm, {"environment.stake": [2.0, 8.0]})}, StakedCoins(n_arms=3))
     (found,) = warnings_of(
         {"MOSS": Grid(grid.algorithm, {"n_arms": [3], "environment.stake": [0.5, 1.0]})}, StakedCoins(n_arms=3)
     )
-    assert "[0, 0.5], where 0.25" in found and "[0, 1], where 0.5" in found
+    assert "[0, 0.5], for which 0.25" in found and "[0, 1], for which 0.5" in found
 
 
 def test_every_label_has_its_own_environment():
@@ -228,7 +230,7 @@ def test_other_learners_with_the_property():
             return state.mean
 
     (found,) = warnings_of({"mine": Own(n_arms=3)}, COINS)
-    assert found.startswith("mine assumes a noise scale of 3") and found.endswith("longer than needed: set it")
+    assert found.startswith("mine assumes a noise scale of 3") and found.endswith("longer than needed: set this scale")
     assert warnings_of({"items": PerItem(policy=AO)}, RetiringArms(n_arms=3))[0].startswith(
         "items assumes a noise scale of 1"
     )

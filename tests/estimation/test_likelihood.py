@@ -110,10 +110,10 @@ def test_what_learners_demand():
     for n_arms, capacity, message in ((None, None, "neither"), (3, 9, "both")):
         with pytest.raises(InputError, match=f"It needs either n_arms .*, got {message}"):
             likelihood.check_form("It", n_arms, capacity)
-    with pytest.raises(InputError, match=r"It\.capacity must be at least the horizon, got 9 < 10"):
+    with pytest.raises(InputError, match=r"It\.capacity must be at least the horizon 10, got 9"):
         likelihood.check_form("It", None, 9, 10)
-    with pytest.raises(InputError, match=r"It\.link must have the members of estimation\.links\.Link, got int"):
+    with pytest.raises(InputError, match=r"It\.link must be a link such as links\.Bernoulli\(\), got int"):
         likelihood.check_link("It", 3, 1.0)
-    with pytest.raises(InputError, match="It needs a link that exists around 0, which Exponential does not"):
+    with pytest.raises(InputError, match="It needs a link that is defined around 0, but Exponential is not"):
         likelihood.check_link("It", Exponential(), 1.0)
     likelihood.check_link("It", Poisson(), 3.0)

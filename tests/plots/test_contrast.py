@@ -54,7 +54,10 @@ def test_sensitivity_is_a_curve_per_label_and_other_fields(result):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r: r.contrast("a", "b", x="environment.df"), r"several points have environment.df=2.0: choose with"),
+        (
+            lambda r: r.contrast("a", "b", x="environment.df"),
+            r"several points have environment.df=2.0: choose one of them with",
+        ),
         (lambda r: r.contrast("a", "b", x="environment.dfs"), "did you mean 'environment.df'"),
         (lambda r: r.contrast("a", "c", x="environment.df"), "unknown label 'c'"),
         (

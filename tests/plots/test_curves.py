@@ -54,7 +54,7 @@ def test_entries_against_the_same_entries_of_another_metric(rng):
         np.testing.assert_allclose(line.get_xdata(), drawn[0, :, :, group].mean(0))
         np.testing.assert_allclose(line.get_ydata(), risk[0, :, :, group].mean(0))
     np.testing.assert_allclose(result.plot("risk", x="drawn", group=2).lines[0].get_xdata(), drawn[0, ..., 2].mean(0))
-    with pytest.raises(InputError, match="or have the axes of 'risk'; 'spent' has axes coin"):
+    with pytest.raises(InputError, match="or have the same axes as 'risk', but 'spent' has axes coin"):
         result.plot("risk", x="spent")
 
 
@@ -71,10 +71,10 @@ def test_any_recorded_scalar_is_an_abscissa(rng):
     assert ax.get_xlabel() == "samples (draws)"
     assert np.isfinite(result.plot("samples", x="loss").lines[0].get_xdata()).all()
     for x, message in (
-        ("sample", "unknown abscissa 'sample'; did you mean 'samples'"),
-        ("risk", "must be a scalar metric or have the axes of 'loss'; 'risk' has axes risk_0"),
-        (3, "unknown abscissa 3"),
-        (np.ones(3), "unknown abscissa"),
+        ("sample", "unknown metric for the x-axis 'sample'; did you mean 'samples'"),
+        ("risk", "must be a scalar or have the same axes as 'loss', but 'risk' has axes risk_0"),
+        (3, "unknown metric for the x-axis 3"),
+        (np.ones(3), "unknown metric for the x-axis"),
     ):
         with pytest.raises(InputError, match=message):
             result.plot("loss", x=x)
@@ -102,7 +102,7 @@ def test_labels_and_points_are_selected_and_colours_stay():
     assert _names(ax) == ["grouped"]
     for points in ({"rate": [0.1, 0.4]}, [0, 2]):  # of labels that sweep; another one keeps its point
         assert _names(result.plot(points=points)) == ["swept (rate=0.1)", "swept (rate=0.4)", "grouped [4 seeds]"]
-    with pytest.raises(InputError, match="points cannot be chosen: grouped sweeps nothing"):
+    with pytest.raises(InputError, match="points cannot be chosen, because no field was swept for grouped"):
         result.plot(algorithms=["grouped"], points={"rate": 0.1})
 
 
@@ -139,10 +139,10 @@ def test_too_many_curves_are_refused_at_once():
         ({"algorithms": ["grouped"], "metric": "loss"}, "grouped did not measure 'loss'"),
         ({"algorithms": ["swept"], "points": {"rat": 1}}, "did you mean 'rate'"),
         ({"ax": 3}, "ax must be matplotlib axes, got int"),
-        ({"colour": "red"}, "neither an axis of the metric nor a line setting"),
-        ({"linewidth": "thick"}, "neither an axis of the metric nor a line setting"),
-        ({"color": 3}, "line setting: 3 is not a valid value for color"),
-        ({"metric": "risk", "grup": 1}, "neither an axis of the metric nor a line setting"),
+        ({"colour": "red"}, "neither an axis of the metric nor a setting of matplotlib's lines"),
+        ({"linewidth": "thick"}, "neither an axis of the metric nor a setting of matplotlib's lines"),
+        ({"color": 3}, "setting of matplotlib's lines: 3 is not a valid value for color"),
+        ({"metric": "risk", "grup": 1}, "neither an axis of the metric nor a setting of matplotlib's lines"),
         ({"metric": "risk", "group": 3}, "group must be an index below 3"),
     ],
 )
@@ -181,10 +181,15 @@ def test_cells_without_trials_are_blank(rng):
 def test_heat_maps_refuse_what_is_not_two_fields(rng):
     points = [{"rate": r, "scale": s, "df": d} for r in (0.1, 0.2) for s in (1.0, 2.0) for d in (2.0, 3.0)]
     result = Result({"a": factories.trials({"loss": rng.normal(size=(8, 4, 2))}, points)})
-    with pytest.raises(InputError, match=r"points of one cell differ in df: choose with points={field: value}"):
+    with pytest.raises(
+        InputError,
+        match=r"several points belong to the same cell and differ in df: choose one of them with points={field: value}",
+    ):
         result.heatmap("loss", "rate", "scale")
     assert result.heatmap("loss", "rate", "scale", points={"df": 3.0}).images[0].get_array().count() == 4
-    with pytest.raises(InputError, match="needs two swept fields, first and second; there are: rate, scale, df"):
+    with pytest.raises(
+        InputError, match="needs two swept fields, first and second; the swept fields are: rate, scale, df"
+    ):
         result.heatmap()
     for arguments, settings, message in (
         (("loss", "rat", "scale"), {}, "did you mean 'rate'"),
@@ -196,7 +201,7 @@ def test_heat_maps_refuse_what_is_not_two_fields(rng):
     ):
         with pytest.raises(InputError, match=message):
             result.heatmap(*arguments, **settings)
-    with pytest.raises(InputError, match="'risk' has 3 entries; name one: risk_0"):
+    with pytest.raises(InputError, match="'risk' has 3 entries; choose one by the index of its axes: risk_0"):
         Result({"a": _grid(rng)}).heatmap("risk", "rate", "scale")
 
 

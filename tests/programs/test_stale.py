@@ -1019,7 +1019,7 @@ def test_host_code_that_computes_metrics_is_not_merged_without_an_identity():
         WORLD.box = box
         return simulate(Shrink(), Deriving(), 4, 1, first_seed=first_seed, **RUN, **settings)
 
-    with pytest.raises(InputError, match=r"Deriving\.derive is your own code; .*identity="):
+    with pytest.raises(InputError, match=r"Deriving\.derive is user code; .*identity="):
         merge([run(2.0, 0), run(3.0, 1)])
     assert merge([run(2.0, 0, identity="v1"), run(2.0, 1, identity="v1")])["Shrink"].get("doubled").shape[1] == 2
 

@@ -71,7 +71,7 @@ def test_csv_is_the_same_table(tmp_path):
     assert float(rows[0]["loss"]) == result.get("loss", "swept")[0, 0, 0] and rows[0]["risk[0]"] == ""
     assert rows[-1]["label"] == "grouped" and rows[-1]["rate"] == ""
     assert float(rows[-1]["risk[2]"]) == result.get("risk", "grouped")[0, 3, 1, 2]
-    with pytest.raises(InputError, match="a file is named by text or a path"):
+    with pytest.raises(InputError, match="the name of a file must be a string or a path object"):
         result.to_csv(None)
     with pytest.raises(InputError, match="cannot write"):
         result.to_csv(tmp_path)

@@ -94,13 +94,13 @@ def _swept(**change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_swept(spec=SPEC | {"algorithm": {"type": "other"}}), "algorithm.type of swept differs, 'toy' and 'other'"),
+        (_swept(spec=SPEC | {"algorithm": {"type": "other"}}), "algorithm.type of swept differs: 'toy' and 'other'"),
         (_swept(spec=SPEC | {"digest": "d1"}), "digest of swept differs"),
         (_swept(spec=SPEC | {"width": 1}), "width of swept"),
         (_swept(record_points=np.array([1, 2, 3, 40])), "record points of swept differs"),
-        (_swept(units={}), "units.loss of swept differs, 'points' and None"),
+        (_swept(units={}), "units.loss of swept differs: 'points' and None"),
         (_swept(points=tuple({"ridge": float(i)} for i in range(3))), "swept fields of swept differs"),
-        (lambda r: Result(r.trials, r.info | {"base_seed": 1}), "base_seed of the results differs, 0 and 1"),
+        (lambda r: Result(r.trials, r.info | {"base_seed": 1}), "base_seed of the results differs: 0 and 1"),
     ],
 )
 def test_other_jobs_are_refused_by_the_field_that_differs(whole, change, message):
@@ -130,10 +130,12 @@ def test_programs_are_compared_point_by_static_point(whole):
 
 def test_host_code_is_merged_only_under_an_identity(whole):
     unknown = _with_programs(whole, {"a": "1"}, **{"host code": ["A uses a callback to Python"]})
-    with pytest.raises(InputError, match="cannot merge: A uses a callback to Python; no digest covers that"):
+    with pytest.raises(
+        InputError, match="cannot merge: A uses a callback to Python; no digest identifies the version of this code"
+    ):
         merge([unknown, unknown])
     assert merge([unknown])["swept"].spec["programs"] == {"a": "1"}  # nothing is joined
     known = _with_programs(whole, {"a": "1"}, identity="v1")
     assert merge([known, known])["swept"].spec["identity"] == "v1"
-    with pytest.raises(InputError, match="identity of swept differs, 'v1' and 'v2'"):
+    with pytest.raises(InputError, match="identity of swept differs: 'v1' and 'v2'"):
         merge([known, _with_programs(whole, {"a": "1"}, identity="v2")])

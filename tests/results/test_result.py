@@ -38,7 +38,7 @@ def test_a_label_may_be_left_out_only_where_there_is_one():
     one = Result({"swept": result["swept"]})
     np.testing.assert_array_equal(one.get("loss"), result.get("loss", "swept"))
     for method in (result.get, result.final, result.usable, result.failures):
-        with pytest.raises(InputError, match="name one of the labels: swept, grouped"):
+        with pytest.raises(InputError, match="choose one of swept, grouped"):
             method("regret")
 
 
@@ -47,7 +47,7 @@ def test_a_metric_by_name_gives_its_values():
     one = Result({"swept": result["swept"]})
     np.testing.assert_array_equal(one["regret"], result.get("regret", "swept"))
     np.testing.assert_array_equal(result["swept"]["loss"], result.get("loss", "swept"))
-    with pytest.raises(InputError, match=r"'risk' is a metric, .*: result\['grouped'\]\['risk'\]"):
+    with pytest.raises(InputError, match=r"'risk' is a metric, .*, for example result\['grouped'\]\['risk'\]"):
         result["risk"]
 
 
@@ -64,7 +64,7 @@ def test_unknown_names_suggest_the_known_ones():
         (lambda: result.summary("risk", grup=0), "no axis 'grup'"),
         (lambda: result.paired_difference("swept", "group"), "did you mean 'grouped'"),
         (lambda: result.table("lss"), "did you mean 'loss'"),
-        (lambda: Result({}).summary(), "nothing was measured"),
+        (lambda: Result({}).summary(), "the result has no metrics"),
     ):
         with pytest.raises(InputError, match=message) as error:
             call()
@@ -118,7 +118,7 @@ def test_failed_trials_are_counted_and_left_out_with_a_warning():
     result = Result({"a": factories.trials({"loss": values}), "b": factories.trials({"loss": np.ones((1, 60, 2))})})
     with pytest.warns(
         UserWarning,
-        match="7 of 120 trials are not finite, the first by round 20; they are left out, counted in the column",
+        match="7 of 120 trials have NaN or infinite values, the first of them by round 20; they are left out and",
     ):
         rows = result.summary()
     assert [(row.trials, row.failed, row.mean) for row in rows] == [(53, 7, 1.0), (60, 0, 1.0)]
@@ -136,9 +136,9 @@ def test_inadmissible_decisions_warn():
 
 def test_few_seeds_warn_and_name_who_has_them():
     few, many = factories.trials({"loss": np.ones((1, 7, 2))}), factories.trials({"loss": np.ones((1, 80, 2))})
-    with pytest.warns(UserWarning, match="^7 seeds: intervals of skewed quantities need about 50"):
+    with pytest.warns(UserWarning, match="^only 7 seeds: confidence intervals of skewed quantities need about 50"):
         Result({"a": few}).summary()
-    with pytest.warns(UserWarning, match="^7 seeds of slow, slower: intervals"):
+    with pytest.warns(UserWarning, match="^only 7 seeds of slow, slower: confidence intervals"):
         Result({"slow": few, "fast": many, "slower": few}).summary()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -178,7 +178,9 @@ def test_paired_difference_of_a_vector_metric_keeps_its_axes(rng):
 
 def test_what_cannot_be_paired_is_refused():
     result = factories.result()
-    with pytest.raises(InputError, match="swept and grouped cannot be paired: 3 points and 1 point"):
+    with pytest.raises(
+        InputError, match="swept and grouped cannot be paired, because their shapes differ: 3 points and 1 point"
+    ):
         result.paired_difference("swept", "grouped")
     far = factories.trials({"regret": np.ones((1, 4, 2))}, first_seed=100)
     with pytest.raises(InputError, match="no seed in common"):
@@ -195,5 +197,5 @@ def test_repr_is_short_and_shows_no_numbers():
 
 def test_a_state_that_is_lost_behind_a_finite_metric_has_no_round():
     trials = factories.trials({"regret": np.ones((1, 60, 3))}, healthy=np.arange(60)[None] != 7)
-    with pytest.warns(UserWarning, match="1 of 60 trials are not finite; they are left out"):
+    with pytest.warns(UserWarning, match="1 of 60 trials have NaN or infinite values; they are left out"):
         Result({"a": trials}).table("regret")

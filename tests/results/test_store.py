@@ -139,7 +139,9 @@ def test_content_that_does_not_fit_is_one_line(tmp_path, change):
 def test_other_files_are_one_line(tmp_path):
     path = factories.result().save(tmp_path / "r.npz")
     _rewritten(path, _header(lambda h: h.update(format="jaxbandits result 4")))
-    with pytest.raises(InputError, match="has format 'jaxbandits result 4', this version reads 'jaxbandits result 5'"):
+    with pytest.raises(
+        InputError, match="has format 'jaxbandits result 4', but this version reads 'jaxbandits result 5'"
+    ):
         Result.load(path)
     for header in (b"", b"\xff\xfe", b"[" * 100_000, b"3", b"{}"):
         files.write_npz(path, {"header": np.frombuffer(header, np.uint8)})
@@ -154,7 +156,7 @@ def test_other_files_are_one_line(tmp_path):
     with pytest.raises(InputError, match="directory"):
         Result.load(tmp_path / "directory")
     for name in (3, None, "", b"x"):
-        with pytest.raises(InputError, match="a file is named by text or a path"):
+        with pytest.raises(InputError, match="the name of a file must be a string or a path object"):
             Result.load(name)
 
 

@@ -82,12 +82,12 @@ def test_steps_end_with_the_data():
     table = np.zeros((2, 3, 2))
     environment = glm.GeneralizedLinear(dim=2, n_arms=3, fresh_arms=True, table=table)
     trial = step_through(armed.UCB1(n_arms=3), environment).step(2)
-    with pytest.raises(InputError, match="the environment has 2 rounds, and all of them are played"):
+    with pytest.raises(InputError, match="the environment has 2 rounds, and all of them have been played"):
         trial.step()
 
 
 def test_what_cannot_be_stepped_is_refused():
-    with pytest.raises(InputError, match="takes one algorithm, no Grid"):
+    with pytest.raises(InputError, match="takes a single algorithm, not a Grid"):
         step_through(Grid(PAIRS["linear"][0], {"ridge": [1.0, 2.0]}), PAIRS["linear"][1])
     with pytest.raises(InputError, match="skip must be"):
         step_through(armed.UCB1(n_arms=3), COINS, skip=-1)

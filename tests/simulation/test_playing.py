@@ -174,9 +174,9 @@ def test_recommendations_are_asked_for_where_they_are_evaluated():
 @pytest.mark.parametrize(
     ("recommended", "message"),
     [
-        (np.full(W, K), f"round 1, trial 0: recommend returned {K}, arms are 0 to {K - 1}"),
-        (np.zeros(W + 1, int), "round 1: recommend must return the arms of 7 trials"),
-        (None, "round 1: recommend must return the arms of 7 trials, .* got NoneType"),
+        (np.full(W, K), f"round 1, trial 0: recommend returned {K}, but arms are numbered from 0 to {K - 1}"),
+        (np.zeros(W + 1, int), "round 1: recommend must return one arm for each of 7 trials"),
+        (None, "round 1: recommend must return one arm for each of 7 trials, .* got NoneType"),
     ],
 )
 def test_wrong_recommendations(recommended, message):
@@ -188,7 +188,9 @@ def test_wrong_recommendations(recommended, message):
 
 def test_all_learners_of_each_recommend_or_none():
     factory = lambda seed: (SingleRecommendingUCB1 if seed else SingleUCB1)(seed)  # noqa: E731
-    with pytest.raises(InputError, match="each: 6 of 7 learners have recommend; all or none may"):
+    with pytest.raises(
+        InputError, match="each: 6 of 7 learners have a method recommend; either all or none must have it"
+    ):
         play(each(factory), coins(), 3, W, **QUIET)
 
 
@@ -228,7 +230,7 @@ def test_probabilities_reach_the_decision():
     np.testing.assert_allclose(result.final("probability")[0], np.linspace(0.1, 1.0, W))
 
 
-@pytest.mark.filterwarnings("ignore:7 seeds")
+@pytest.mark.filterwarnings("ignore:only 7 seeds")
 def test_a_played_result_is_compared_with_a_simulated_one_in_pairs():
     played = play({"numpy": UCB1(), "first": Script(lambda t, obs: np.zeros(W, int))}, coins(), 50, W, **QUIET)
     simulated = simulate(armed.UCB1(n_arms=K), coins(), 50, W, **QUIET)
@@ -248,7 +250,10 @@ def test_a_played_result_is_saved_and_loaded(tmp_path):
 
 def test_code_of_a_learner_is_vouched_for_or_not_merged():
     first, second = (play(UCB1(), coins(), 5, W, first_seed=seed, **QUIET) for seed in (0, W))
-    with pytest.raises(InputError, match="UCB1 is code that runs in Python; no digest covers that: give identity"):
+    with pytest.raises(
+        InputError,
+        match="UCB1 is code that runs in Python; no digest identifies the version of this code: pass identity",
+    ):
         merge([first, second])
     parts = [play(UCB1(), coins(), 5, W, first_seed=seed, identity="1", **QUIET) for seed in (0, W)]
     whole = play(UCB1(), coins(), 5, 2 * W, **QUIET)
@@ -269,15 +274,18 @@ def choose(value, at=2, trial=4):
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (choose(K), f"round 2, trial 104: select returned {K}, arms are 0 to {K - 1}"),
-        (choose(-1), f"round 2, trial 104: select returned -1, arms are 0 to {K - 1}"),
-        (choose(np.nan), "round 0, trial 100: select returned 0.0, arms are"),
-        (lambda t, obs: np.full(W, np.nan), "round 0, trial 100: select returned nan, arms are"),
-        (choose(None), "round 2, trial 104: select returned None, arms are"),
-        (lambda t, obs: 0, rf"round 0: select must return the arms of {W} trials, integers \({W},\); got int of shape"),
+        (choose(K), f"round 2, trial 104: select returned {K}, but arms are numbered from 0 to {K - 1}"),
+        (choose(-1), f"round 2, trial 104: select returned -1, but arms are numbered from 0 to {K - 1}"),
+        (choose(np.nan), "round 0, trial 100: select returned 0.0, but arms are"),
+        (lambda t, obs: np.full(W, np.nan), "round 0, trial 100: select returned nan, but arms are"),
+        (choose(None), "round 2, trial 104: select returned None, but arms are"),
+        (
+            lambda t, obs: 0,
+            rf"round 0: select must return one arm for each of {W} trials, integers of shape \({W},\); got int",
+        ),
         (lambda t, obs: np.zeros(W + 1, int), rf"got ndarray of shape \({W + 1},\)"),
-        (lambda t, obs: [[0], [1, 2]], "round 0: select must return the arms"),
-        (lambda t, obs: None, "round 0: select must return the arms"),
+        (lambda t, obs: [[0], [1, 2]], "round 0: select must return one arm"),
+        (lambda t, obs: None, "round 0: select must return one arm"),
         (lambda t, obs: (np.zeros(W, int), np.zeros(W)), r"round 0, trial 100: probabilities must be in \(0, 1\]"),
         (
             lambda t, obs: (np.zeros(W, int), np.ones(W)) if t < 2 else np.zeros(W, int),
@@ -304,13 +312,13 @@ def test_an_error_in_the_code_of_a_learner_names_the_round():
 @pytest.mark.parametrize(
     ("learner", "environment", "message"),
     [
-        (UCB1, coins(), "is the class UCB1: make an instance of it"),
-        (object(), coins(), r"needs select\(t, obs\) and update\(t, obs, index, reward\): no select"),
-        (armed.UCB1(n_arms=K), coins(), "UCB1 is a compiled learner: `simulate` and `compare` run it"),
+        (UCB1, coins(), "is the class UCB1: pass an instance of it"),
+        (object(), coins(), r"needs select\(t, obs\) and update\(t, obs, index, reward\), but it has no select"),
+        (armed.UCB1(n_arms=K), coins(), "UCB1 is a compiled learner: run it with `simulate` or `compare`"),
         ({}, coins(), "play needs at least one learner"),
         (UCB1(), OGD(dim=2), "environment of 'UCB1' must be a frozen pytree"),
-        (UCB1(), QuadraticLosses(dim=2), "play needs an environment that shows arms and pays rewards"),
-        (each(lambda seed: 5), coins(), "each needs learners with select and update, got 5"),
+        (UCB1(), QuadraticLosses(dim=2), "play needs an environment with arms and rewards"),
+        (each(lambda seed: 5), coins(), "`each` needs learners with methods select and update, got 5"),
     ],
 )
 def test_what_cannot_be_played_is_refused(learner, environment, message):

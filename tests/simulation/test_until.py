@@ -140,9 +140,9 @@ def test_the_code_errs_as_the_rule_does(play):
     ("settings", "message"),
     [
         ({"until": "done"}, "until must be 'decided' or StoppingRule"),
-        ({"until": "decided", "algorithms": {"a": OFUL(dim=2)}}, "2 to 20 labels and points in pairs, got 1"),
+        ({"until": "decided", "algorithms": {"a": OFUL(dim=2)}}, "between 2 and 20 of them, got 1"),
         ({"until": StoppingRule(), "algorithms": [Grid(OFUL(dim=2), {"ridge": range(1, 22)})]}, "got 21"),
-        ({"until": "decided", "seeds": {"a": 3, "b": 4}}, "the size of a group, one number"),
+        ({"until": "decided", "seeds": {"a": 3, "b": 4}}, "one number for all labels, the number of seeds in a group"),
         ({"until": "decided", "seeds": 0}, "seeds of a group must be a whole number"),
     ],
 )

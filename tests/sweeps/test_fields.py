@@ -68,13 +68,13 @@ def test_points_are_the_product_of_what_is_not_zipped():
         ({"values": [[[1], [1, 2]]]}, r"algorithms.a.ridge.values\[0\] must be numbers"),
         ({"values": {}}, "algorithms.a.ridge.values: must be a list of at least one value"),
         ({"values": {"one": 1}}, "algorithms.a.ridge.values.one: must be an array of numbers"),
-        ({"values": [1], "n": 3}, "algorithms.a.ridge: unknown key beside 'values' 'n'"),
-        ({"values": [1], "range": [0, 1]}, "one of range and values, not both"),
+        ({"values": [1], "n": 3}, "algorithms.a.ridge: unknown key next to 'values' 'n'"),
+        ({"values": [1], "range": [0, 1]}, "set only one of range and values"),
         ({"values": [1], "zip": 3}, "zip: must be a name"),
         ({"range": [0, 1]}, r"range needs n, the number of values \(or step\)"),
         ({"range": [1, 0], "n": 2}, "the smaller one first"),
         ({"range": [0, 1], "n": 2.5}, "ridge.n must be a whole number"),
-        ({"range": [0, 1], "n": 2, "step": 1}, "one of n and step"),
+        ({"range": [0, 1], "n": 2, "step": 1}, "either n or step"),
         ({"range": [0, 1], "step": -1}, "step: must be a positive number"),
         ({"range": [0, 1], "step": 1e-9}, "at most 1,000,000"),
         ({"range": [0, float("inf")], "n": 2}, "must be two numbers"),
@@ -98,7 +98,7 @@ def test_arrays_are_points_with_names():
     found, arrays = split_arrays(list_points(points(swept, [])))
     assert table["means"] == [1.0] and found == [{"means": "x"}, {"means": "y"}] and arrays["means"]["y"] == [2.0]
     _, swept = split({"type": "a", "means": {"values": [[1, 2], [1.0, 2.0]]}}, "f.toml: algorithms.a")
-    with pytest.raises(InputError, match="values repeat"):
+    with pytest.raises(InputError, match="values are repeated"):
         points(swept, [])
 
 
@@ -107,10 +107,11 @@ def test_mistakes_between_fields():
         return points(split({"type": "a", **table}, "f.toml: algorithms.a")[1], [])
 
     with pytest.raises(
-        InputError, match=r"zip 'd' need equally many values, got 2 in algorithms.a.x, 1 in algorithms.a.y"
+        InputError,
+        match=r"zip group 'd' must have the same number of values, got 2 in algorithms.a.x, 1 in algorithms.a.y",
     ):
         make_points(x={"values": [1, 2], "zip": "d"}, y={"values": [1], "zip": "d"})
-    with pytest.raises(InputError, match=r"algorithms.a.x: values repeat"):
+    with pytest.raises(InputError, match=r"algorithms.a.x: some values are repeated"):
         make_points(x={"values": [1, 2, 1]})
     with pytest.raises(InputError, match="at most 1,000,000"):
         make_points(x={"range": [0, 1], "n": 2000}, y={"range": [0, 1], "n": 2000})

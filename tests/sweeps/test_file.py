@@ -64,7 +64,7 @@ def test_arrays_are_swept_alone_and_with_their_sizes(write):
         (text.replace("[0.9, 0.5, 0.1]]", "[0.9, 0.5, 1.1]]"), "means must lie in"),
         (
             text.replace('"armed/ucb1"', '"armed/ucb1"\nexploration = { values = [[1.0], [2.0]] }'),
-            r"algorithms.a.exploration: is no array: values are numbers, such as \[1, 2\]",
+            r"algorithms.a.exploration: is not an array: its values must be numbers, such as \[1, 2\]",
         ),
     ):
         with pytest.raises(InputError, match=message) as error:
@@ -108,7 +108,7 @@ def test_overrides(write):
         ("horizon=", "has no value"),
         ("horizon=[1", "cannot read the value"),
         ("horizn=3", "unknown key 'horizn'; did you mean 'horizon'"),
-        ("env=3", "names no field of the environments"),
+        ("env=3", "does not name a field of the environments"),
         ("algorithms.ofl.ridge=3", "did you mean 'algorithms.oful.FIELD'"),
         ("env.n_arms.x=3", "n_arms is not a table"),
     ],
@@ -147,7 +147,7 @@ def test_mistakes_in_overrides(write, override, message):
         ("{ logspace = [0.1, 1.0], n = 2 }", "{ values = [1.0, -1.0] }", r"algorithms.oful.ridge must lie in"),
         ("{ logspace = [0.1, 1.0], n = 2 }", '"big"', r"mine.toml: algorithms.oful.ridge must be"),
         ("{ logspace = [0.1, 1.0], n = 2 }", "1979-05-27", r"algorithms.oful.ridge: must be a JSON value"),
-        ("[0.1, 1.0], n", "[0.1, 1.0], m", "mine.toml: algorithms.oful.ridge: unknown key beside 'logspace' 'm'"),
+        ("[0.1, 1.0], n", "[0.1, 1.0], m", "mine.toml: algorithms.oful.ridge: unknown key next to 'logspace' 'm'"),
         ("df = 2.5", "fd = 2.5", r"environments.student.noise: unknown field of StudentT 'fd'"),
         ("n_arms = 5", "n_arms = { values = [5, 0] }", r"mine.toml: environments.student.n_arms must "),
         (
@@ -179,7 +179,7 @@ def test_pairs_have_names_of_their_own(write):
     text += learner.replace("[algorithms.oful]", '[algorithms."a@b"]')
     text += rest.replace("[environments.student]", '[environments."b@c"]')
     text += rest.replace("[environments.student]", "[environments.c]")
-    with pytest.raises(InputError, match="two pairs are named 'a@b@c'"):
+    with pytest.raises(InputError, match="two pairs of an algorithm and an environment have the same label 'a@b@c'"):
         file.make_sweep(file.read(write(text)))
 
 

@@ -323,7 +323,7 @@ def test_shards_of_seeds_are_looked_at_merged_and_drawn(tmp_path, capsys):
         assert main([*arguments, *asked]) == 0
     said = capsys.readouterr()
     assert "1,600 rounds in" in said.out and "compilation and figures included" in said.out
-    assert said.err.count("32 seeds: intervals") == 2 and f"1 figure to {tmp_path / 'a'}" in said.err
+    assert said.err.count("only 32 seeds: confidence intervals") == 2 and f"1 figure to {tmp_path / 'a'}" in said.err
     files = [str(tmp_path / out / "sysid-system.npz") for out in "ab"]
     first, second = map(Result.load, files)
     whole = merge([first, second])

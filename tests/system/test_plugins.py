@@ -98,11 +98,11 @@ def test_entry_points_are_found_and_broken_ones_are_left_out(monkeypatch):
     ]
     monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == ENTRY_POINTS[0] else [])
     table = {"linear/oful": ENTRY}
-    with pytest.warns(UserWarning, match="is left out") as said:
+    with pytest.warns(UserWarning, match="is skipped") as said:
         catalogue.discover(table, ENTRY_POINTS[0])
     assert table == {"linear/oful": ENTRY, "mine/good": ENTRY}
     texts = [str(warning.message) for warning in said]
-    assert "entry point mine.broken is left out: ImportError: no such thing" in texts
+    assert "entry point mine.broken is skipped: ImportError: no such thing" in texts
     assert len(texts) == 4 and any("registered already" in text for text in texts)
 
 
@@ -110,7 +110,7 @@ def test_check_says_what_it_was_asked(capsys):
     assert main(["check", "linear/ofull"]) == 2
     assert "did you mean 'linear/oful'" in capsys.readouterr().err
     assert main(["check", "linear/oful", "--quick"]) == 0
-    assert "OFUL on HeavyTailed: keeps the contract, as far as its" in capsys.readouterr().out
+    assert "OFUL on HeavyTailed: obeys the contract, as far as its" in capsys.readouterr().out
 
 
 def test_experiments_are_registered_under_free_names():

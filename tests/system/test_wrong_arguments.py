@@ -125,14 +125,14 @@ CASES = {
     "best.by": (best("by"), "by", {"function"}),
     "best.by's value": (lambda v: best("by")(lambda values: v), "by|point", ANY_NUMBER - {"nan", "inf", "-inf"}),
     "best.minimise": (best("minimise"), "minimise", {"flag"}),
-    "best.select": (best("select"), "select|to choose by", ()),
+    "best.select": (best("select"), "select|to choose the point", ()),
     "best.level": (best("level"), "level", ()),
     "paired_difference.first": (paired("first"), "label", ()),
     "paired_difference.second": (paired("second"), "label", ()),
     "paired_difference.metric": (paired("metric"), "metric", {"None"}),
     "paired_difference.level": (paired("level"), "level", ()),
     "plot.metric": (plot("metric"), "metric", {"None"}),
-    "plot.x": (plot("x"), "abscissa", ()),
+    "plot.x": (plot("x"), "x-axis", ()),
     "plot.algorithms": (plot("algorithms"), "algorithms|label", {"None"}),
     "plot.points": (plot("points"), "points", {"None", "dict"}),
     "plot.points[i]": (lambda v: plot("points")([v]), "points", {"zero"}),
@@ -140,7 +140,11 @@ CASES = {
     "plot.ax": (plot("ax"), "ax", {"None"}),
     "plot.band": (plot("band"), "band", ()),
     "plot.at": (plot("group"), "group", {"zero"}),
-    "plot.linewidth": (plot("linewidth"), "line setting", ANY_NUMBER | {"None"}),  # matplotlib takes these
+    "plot.linewidth": (
+        plot("linewidth"),
+        "setting of matplotlib's lines",
+        ANY_NUMBER | {"None"},
+    ),  # matplotlib takes these
     "heatmap.metric": (heatmap("metric"), "metric", {"None"}),
     "heatmap.first": (heatmap("first"), "field", ()),
     "heatmap.second": (heatmap("second"), "field", ()),
@@ -182,7 +186,7 @@ def test_a_wrong_argument_is_one_line_that_names_it(case, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("name", ["", " ", "a:b", "a\nb", "healthy", "inadmissible", "seed", "round", "label", "point"])
 def test_no_meter_takes_a_name_that_results_use(name):
-    with pytest.raises(InputError, match=r"name of a meter|no metric may be called"):
+    with pytest.raises(InputError, match=r"name of a meter|a metric cannot be called"):
         simulate(A, E, 3, 2, meters=[Meter(name, lambda r: 1.0)], **SETTINGS)
 
 

@@ -265,32 +265,41 @@ class AnnotationOnly(Greedy):
 TRACED = [
     (
         lambda: Ridge(dim=3),
-        r"Ridge.select, line \d+ \(index = jnp.argmax.*\) raises .*\(Ridge has dim=3, .*Tailed 2: make",
+        r"Ridge.select, line \d+ \(index = jnp.argmax.*\) raises .*\(Ridge has dim=3, but .*Tailed has dim=2: make",
     ),
-    (lambda: UnrolledRidge(dim=3), r"UnrolledRidge.select, line \d+ .* raises .*dim=3, HeavyTailed 2: make them equal"),
+    (
+        lambda: UnrolledRidge(dim=3),
+        r"UnrolledRidge.select, line \d+ .* raises .*dim=3, but HeavyTailed has dim=2: make them equal",
+    ),
     (
         SelectsAnIndex,
         r"SelectsAnIndex.select returned a number of type int\d\d, not a decision: return ArmDecision\(ind",
     ),
-    (SelectsManyArms, r"SelectsManyArms.select: the arm of its decision has shape \(5, 2\), those shown have \(2,\)"),
+    (
+        SelectsManyArms,
+        r"SelectsManyArms.select: the arm of its decision has shape \(5, 2\), but the arms in the observation",
+    ),
     (SelectsByName, "SelectsByName.select returned Reward without index: return ArmDecision"),
     (ForgetsToReturn, "ForgetsToReturn.update returned None: it must return the next state"),
-    (Grows, r"Grows.update: state changes its shape from \(5,\) to \(6,\) in one round: keep a fixed size"),
-    (Widens, "Widens.update: state changes from float64 to float16 in one round: begin with that type, or cast"),
-    (ChangesStructure, "returns a state of another structure, a tuple of 2, than .* an array of shape .* changes its"),
+    (Grows, r"Grows.update: state changes its shape from \(5,\) to \(6,\) in one round: keep the size fixed"),
+    (Widens, "Widens.update: state changes from float64 to float16 in one round: start with that dtype, or cast"),
+    (
+        ChangesStructure,
+        "returns a state whose structure, a tuple of 2, differs from that of .* an array of shape",
+    ),
     (ReusesAKey, r"ReusesAKey.select uses a key twice.*jax.random.split\(key\)"),
     (UsesAKeyTwiceInUpdate, "UsesAKeyTwiceInUpdate.update uses a key twice"),
-    (IfInSelect, r"IfInSelect.select, line \d+ \(if state\[0\] > 0.0:\) asks in Python .*jnp.where"),
-    (IfOnAField, r"IfOnAField.update, line \d+ \(return state if self.weight > 1.0 .*\) asks in Python"),
+    (IfInSelect, r"IfInSelect.select, line \d+ \(if state\[0\] > 0.0:\) uses as a condition in Python .*jnp.where"),
+    (IfOnAField, r"IfOnAField.update, line \d+ \(return state if self.weight > 1.0 .*\) uses as a condition in Python"),
     (
         NumpyInSelect,
         r"NumpyInSelect.select, line \d+ \(index = jnp.argmax\(np.exp\(state\)\)\) turns a value .* use jax.numpy",
     ),
     (SizeFromAField, r"SizeFromAField.init, line \d+ .* needs a value that is known only .* sizes static\(\) fields"),
-    (KeepsItInTheObject, r"KeepsItInTheObject.update, line \d+ .* is frozen: what changes belongs into the state"),
-    (NumpyRandomness, "NumpyRandomness.select is another program when it is traced again: random numbers of NumPy"),
-    (Hides, "Hides.update is another program when it is traced again.* belongs into its state"),
-    (NeedsMore, "NeedsMore.feedback: the algorithm needs Gradient.*gives ScaledReward.*: loss, grad missing"),
+    (KeepsItInTheObject, r"KeepsItInTheObject.update, line \d+ .* is frozen: values that change belong in the state"),
+    (NumpyRandomness, "NumpyRandomness.select gives a different program when it is traced again: random numbers of"),
+    (Hides, "Hides.update gives a different program when it is traced again.* belong in the state"),
+    (NeedsMore, "NeedsMore.feedback: the algorithm needs Gradient.*gives ScaledReward.*, without loss, grad"),
     (WithoutFeedback, "WithoutFeedback has no feedback: declare the feedback it receives, as `feedback: ClassVar"),
     (
         FeedbackAsAField,
@@ -300,10 +309,10 @@ TRACED = [
         WithoutAnnotation,
         r"WithoutAnnotation.ridge has no annotation, so it is not a field .*write `ridge: Any = param\(1.0, ",
     ),
-    (AnnotationOnly, r"field ridge has no meaning \(doc\): write `ridge: Any = param\("),
-    (WithoutDoc, "field more has no meaning"),
-    (FewerWords, r"FewerWords.select takes \['key', 'state', 'obs'\], not \['key', 't'"),
-    (UndocumentedSize, r"field size has no meaning .*write `size: int = static\(default, "),
+    (AnnotationOnly, r"field ridge has no description \(doc\): write `ridge: Any = param\("),
+    (WithoutDoc, "field more has no description"),
+    (FewerWords, r"FewerWords.select takes the arguments \['key', 'state', 'obs'\], but it must take \['key', 't'"),
+    (UndocumentedSize, r"field size has no description .*write `size: int = static\(default, "),
 ]
 
 
@@ -327,8 +336,8 @@ def test_fields_without_a_meaning_hide_nothing():
     with pytest.raises(AssertionError) as said:
         contract.check_algorithm(UndocumentedAndAsks(), ENVIRONMENT, quick=True)
     lines = str(said.value).splitlines()
-    assert len(lines) == 3 and "field first has no meaning" in lines[1] and "field second has no" in lines[2]
-    assert "asks in Python" in lines[0]  # what breaks comes first
+    assert len(lines) == 3 and "field first has no description" in lines[1] and "field second has no" in lines[2]
+    assert "as a condition in Python" in lines[0]  # what breaks comes first
 
 
 class OwnDecision(NamedTuple):
@@ -389,14 +398,14 @@ class PlaysABarePoint:
 
 
 def test_a_decision_that_the_environment_does_not_take_is_told_what_to_return():
-    with pytest.raises(AssertionError, match=r"LinearLosses.step does not take: return .* PointDecision.at\(x\)"):
+    with pytest.raises(AssertionError, match=r"LinearLosses.step does not accept: return .* PointDecision.at\(x\)"):
         contract.check_algorithm(PlaysABarePoint(), LinearLosses(dim=2), quick=True)
 
 
 BROKEN = [
-    (contract.masked_arms_are_never_played, IgnoresTheMask, "only arm 2 was available, arm 0 was played"),
+    (contract.masked_arms_are_never_played, IgnoresTheMask, "only arm 2 was available, but arm 0 was played"),
     (contract.stays_finite, Overflows, "the state is NaN after feedback scaled by 1e.06"),
-    (contract.recommendation_is_finite, RecommendsNothing, "the recommendation of the first state is not finite"),
+    (contract.recommendation_is_finite, RecommendsNothing, "the recommendation from the initial state is not finite"),
     (contract.decisions_are_admissible, LeavesTheArms, "decisions are not admissible"),
     (
         contract.stays_finite_over_many_rounds,
@@ -429,7 +438,7 @@ def test_all_problems_are_listed():
 
 def test_other_names_of_arguments_are_no_problem(capsys):
     contract.check_algorithm(OtherWords(), ENVIRONMENT, quick=True)
-    assert capsys.readouterr().out == "OtherWords on HeavyTailed: keeps the contract, as far as its traces show\n"
+    assert capsys.readouterr().out == "OtherWords on HeavyTailed: obeys the contract, as far as its traces show\n"
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_equations_without_a_rule_are_named_with_their_line():
     ((name, count, where),) = speed.vmap_fallbacks(Transforming(), ENVIRONMENT)
     assert (name, count) == ("fft", 2) and where.startswith("test_speed.py:")
     (line,) = speed.advice(Transforming(), ENVIRONMENT)
-    assert line == f"Transforming runs these on one trial at a time: fft x2 at {where}"
+    assert line == f"Transforming runs these primitives on one trial at a time: fft x2 at {where}"
 
 
 @pytree
@@ -111,7 +111,11 @@ def test_what_costs_more_than_need_be_is_named_with_the_faster_form():
     lines = speed.advice(CostlyForm(), ENVIRONMENT)
     for line, start, remedy in zip(
         lines,
-        ("CostlyForm runs these on one trial at a time: sort at", "sort: ", *("CostlyForm at test_speed.py:",) * 3),
+        (
+            "CostlyForm runs these primitives on one trial at a time: sort at",
+            "sort: ",
+            *("CostlyForm at test_speed.py:",) * 3,
+        ),
         ("test_speed.py", "jnp.argsort(-u)[:m]", "x * (1.0 / s)", "x * (1.0 / s)", "jnp.cumsum(p)"),
         strict=True,
     ):
@@ -124,6 +128,6 @@ def test_check_algorithm_prints_the_advice(capsys, monkeypatch):
     contract.check_algorithm(Transforming(), ENVIRONMENT)
     advice, verdict = capsys.readouterr().out.splitlines()
     assert [advice] == list(speed.advice(Transforming(), ENVIRONMENT))
-    assert verdict == "Transforming on HeavyTailed: keeps the contract (0 checks)"
+    assert verdict == "Transforming on HeavyTailed: obeys the contract (0 checks)"
     contract.check_algorithm(OFUL(dim=3), ENVIRONMENT)
-    assert capsys.readouterr().out == "OFUL on HeavyTailed: keeps the contract (0 checks)\n"
+    assert capsys.readouterr().out == "OFUL on HeavyTailed: obeys the contract (0 checks)\n"

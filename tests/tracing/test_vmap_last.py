@@ -201,7 +201,7 @@ def test_gathers_at_an_index_of_each_row(name, rng):
         ({"in_axes": -1.0}, (jnp.ones(3),), r"in_axes of vmap_last must be -1"),
         ({"in_axes": True}, (jnp.ones(3),), r"in_axes of vmap_last must be -1"),
         ({"in_axes": "x"}, (jnp.ones(3),), r"in_axes of vmap_last must be -1"),
-        ({"in_axes": (-1,)}, (jnp.ones(3), jnp.ones(3)), "another structure than the 2 arguments"),
+        ({"in_axes": (-1,)}, (jnp.ones(3), jnp.ones(3)), "structure differs from that of the 2 arguments"),
         ({"in_axes": None}, (1.0,), "needs a batched argument or axis_size"),
     ],
 )

@@ -73,8 +73,8 @@ class Exp4:
         check_count(obs.arms, self.n_arms)
         if obs.advice.shape != (self.n_experts, self.n_arms):
             raise InputError(
-                f"the environment returns advice of shape {list(obs.advice.shape)}, but the learner has "
-                f"n_experts={self.n_experts}, n_arms={self.n_arms}"
+                f"the environment returns advice of shape {list(obs.advice.shape)}, but the learner needs shape "
+                f"[n_experts, n_arms] = [{self.n_experts}, {self.n_arms}]"
             )
         return draw_arm(key, obs, self.weights(t, state, obs))
 

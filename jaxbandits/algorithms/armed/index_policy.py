@@ -37,7 +37,7 @@ class Pulls(NamedTuple):
     @property
     def played(self) -> jax.Array:
         """Deprecated: use `positive_count`."""
-        warnings.warn("played is renamed: use positive_count", DeprecationWarning, stacklevel=2)
+        warnings.warn("`played` has been renamed: use `positive_count`", DeprecationWarning, stacklevel=2)
         return self.positive_count
 
     def add(self, index: jax.Array, reward: jax.Array) -> "Pulls":

@@ -133,7 +133,7 @@ class Restarting:
             )
         if not all(hasattr(self.detector, method) for method in ("init", "update", "restart")):
             raise InputError(
-                f"Restarting.detector must be one of jaxbandits.detectors, such as GLR(horizon=5000), got "
+                "Restarting.detector must be a detector of jaxbandits.detectors, such as GLR(horizon=5000), got "
                 f"{format_value(self.detector)}"
             )
 

@@ -79,7 +79,10 @@ class PBMUCB(CascadePolicy):
             found = np.shape(self.examination)
             raise InputError(f"PBMUCB.examination must have shape [{self.list_size}], got {found}")
         if (np.diff(np.asarray(self.examination)) > 0.0).any():
-            raise InputError(f"PBMUCB.examination must not increase, got {np.asarray(self.examination).tolist()}")
+            raise InputError(
+                "PBMUCB.examination must not increase from one position to the next, got "
+                f"{np.asarray(self.examination).tolist()}"
+            )
 
     def init(self, key: jax.Array) -> Any:
         del key  # deterministic

@@ -41,7 +41,7 @@ class RegCB(OracleLearner):
         super().check()
         if is_real(self.low) and is_real(self.high) and not np.all(np.less(self.low, self.high)):
             low, high = format_value(self.low), format_value(self.high)
-            raise InputError(f"{type(self).__name__}.low must be less than high, got {low} and {high}")
+            raise InputError(f"{type(self).__name__}.low must be less than high, got low={low} and high={high}")
 
     @abc.abstractmethod
     def choose(self, lower: jax.Array, upper: jax.Array) -> jax.Array:

@@ -107,13 +107,13 @@ class GroupLearner(abc.ABC):
         name = type(self).__name__
         protocol.check(self.domain, f"{name}.domain", "zero", "project", "diameter")
         if self.dim is None and self.start is None:
-            raise InputError(f"{name}.dim, or start, must be given")
+            raise InputError(f"either {name}.dim or {name}.start must be given")
         if self.dim is not None and self.start is not None:
             points.check(self.start, self.dim, f"{name}.start")
         derived = any(getattr(self, field) is None for field in self.steps_from_diameter)
         if derived and self.diameter_sq is None and np.isinf(np.asarray(self.domain.diameter)).any():
             needed = " and ".join(self.steps_from_diameter)
-            raise InputError(f"{name}.diameter_sq, or {needed}, must be given when the domain is unbounded")
+            raise InputError(f"the domain is unbounded, so {name}.diameter_sq must be given, or else {needed}")
 
 
 @pytree
@@ -147,5 +147,6 @@ def check_budgets(learner: Any) -> None:
     budgets = learner.budgets
     if not isinstance(budgets, tuple) or len(budgets) < 2:
         raise InputError(
-            f"{type(learner).__name__}.budgets must be two or more whole numbers, got {format_value(budgets)}"
+            f"{type(learner).__name__}.budgets must be a sequence of at least two whole numbers, got "
+            f"{format_value(budgets)}"
         )

@@ -131,15 +131,15 @@ class GLBOMD(EllipsoidLearner):
             raise errors.unknown_name("GLBOMD.radius_rule", self.radius_rule, _RADIUS_RULES)
         if not isinstance(self.link, Link):
             given = type(self.link).__name__
-            raise InputError(f"GLBOMD.link must have the members of estimation.links.Link, got {given}")
+            raise InputError(f"GLBOMD.link must be a link such as links.Bernoulli(), got {given}")
         if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):
             raise InputError(f"GLBOMD.center must have shape ({self.dim},), got {np.shape(self.center)}")
         if self.center is None:  # the ball is around theta_1 = 0
             likelihood.check_link("GLBOMD without a center", self.link, self.norm_bound)
         if self.radius_rule == "theory" and not np.all(np.isfinite(self.largest_slope)):
             raise InputError(
-                f'GLBOMD.radius_rule must be "data" with {type(self.link).__name__}: '
-                "Theorem 1 needs mu' bounded around 0"
+                f'GLBOMD.radius_rule must be "data" with {type(self.link).__name__}: the rule "theory" (Theorem 1) '
+                "needs a bounded mu'"
             )
 
     def init(self, key: jax.Array) -> GLBOMDState:

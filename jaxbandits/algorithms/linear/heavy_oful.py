@@ -154,7 +154,7 @@ class HeavyOFUL:
         """Raise InputError if `capacity` is below T."""
         longest = float(np.max(np.asarray(self.horizon)))
         if longest > self.capacity:
-            raise InputError(f"HeavyOFUL.capacity must be at least the horizon, got {self.capacity} < {longest:g}")
+            raise InputError(f"HeavyOFUL.capacity must be at least the horizon {longest:g}, got {self.capacity}")
 
     def init(self, key: jax.Array) -> HeavyOFULState:
         del key  # deterministic

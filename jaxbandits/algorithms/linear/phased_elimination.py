@@ -102,7 +102,10 @@ class PhasedElimination:
           InputError: during tracing, if the arms may change from round to round.
         """
         if not isinstance(obs, FixedArmObs):
-            raise InputError("PhasedElimination needs an environment with fixed arms, which returns FixedArmObs")
+            raise InputError(
+                "PhasedElimination needs an environment whose arms are fixed, that is, one whose observation is "
+                "FixedArmObs"
+            )
         everyone = jnp.ones(obs.arms.shape[0], bool)
         return state._replace(phase=self._plan(obs.arms, jnp.int32(1), everyone))
 

@@ -117,7 +117,7 @@ class TOFU:
         """Raise InputError if `capacity` is below T."""
         longest = _longest(self.horizon)
         if longest > self.capacity:
-            raise InputError(f"TOFU.capacity must be at least the horizon, got {self.capacity} < {longest}")
+            raise InputError(f"TOFU.capacity must be at least the horizon {longest}, got {self.capacity}")
 
     def init(self, key: jax.Array) -> TOFUState:
         del key  # deterministic

@@ -138,7 +138,10 @@ class CAOONS:
         if self.base_grad not in ("own", "played"):
             raise InputError(f"CAOONS.base_grad must be 'own' or 'played', got {self.base_grad!r}")
         if self.horizon is not None and bool(jnp.any(jnp.asarray(self.horizon) > 2.0**self.n_base)):
-            raise InputError("CAOONS.horizon must be at most 2^n_base (the largest radius must reach T)")
+            raise InputError(
+                f"CAOONS.horizon must be at most 2^n_base = {2.0**self.n_base:g}, got {self.horizon}: the largest "
+                "radius must reach T"
+            )
 
     def init(self, key: jax.Array) -> CAOONSState:
         del key  # deterministic

@@ -229,7 +229,9 @@ class MsMwCMaster:
 
     def check(self) -> None:
         if self.horizon is not None and bool(jnp.any(jnp.asarray(self.horizon) > 2.0**self.n_experts)):
-            raise InputError("MsMwCMaster.horizon must be at most 2^n_experts")
+            raise InputError(
+                f"MsMwCMaster.horizon must be at most 2^n_experts = {2.0**self.n_experts:g}, got {self.horizon}"
+            )
 
     def init(self, key: jax.Array) -> MsMwCMasterState:
         del key  # deterministic

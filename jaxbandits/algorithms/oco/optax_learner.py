@@ -177,14 +177,14 @@ class OptaxLearner:
     def check(self) -> None:
         if isinstance(self.make, optax.GradientTransformation):
             raise InputError(
-                "OptaxLearner.make must be a function that creates a transformation, not a transformation: "
-                "make=optax.adam, hyperparameters={'learning_rate': 0.01} instead of make=optax.adam(0.01)"
+                "OptaxLearner.make must be a function that creates a transformation, not a transformation: pass "
+                "make=optax.adam and hyperparameters={'learning_rate': 0.01} instead of make=optax.adam(0.01)"
             )
         if not callable(self.make):
             raise InputError(f"OptaxLearner.make must be a function, got {format_value(self.make)}")
         if self.hyperparameters is not None and not dataclasses.is_dataclass(self.hyperparameters):
             given = format_value(self.hyperparameters)
-            raise InputError(f"OptaxLearner.hyperparameters must be a mapping of numbers by name, got {given}")
+            raise InputError(f"OptaxLearner.hyperparameters must map names to numbers, got {given}")
         try:
             dict(self.options)
         except (TypeError, ValueError):

@@ -19,7 +19,7 @@ from jaxbandits.types import PlayerRewards
 
 @pytree
 class Selfish(TeamPolicy):
-    """Team whose players observe only the rewards that they receive, and no collisions.
+    """Team whose players observe the rewards that they receive, but not the collisions.
 
     Guarantee:
       None. With positive probability the regret is linear (Besson & Kaufmann, Section 5).

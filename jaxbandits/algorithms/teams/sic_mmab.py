@@ -3,8 +3,8 @@
     fixation        T_0 = ceil(K e log T) rounds   play arms drawn uniformly at random until a round without a
                                                    collision, then stay on the arm k (numbered from 0) of that
                                                    round, the seat
-    estimation      2 K rounds                     2 k rounds on arm k, then hop to the next arm every round; collisions
-                                                   are counted: M - 1 in all, and j while on arm k
+    estimation      2 K rounds                     stay on arm k for 2 k rounds, then hop to the next arm every round; a
+                                                   player collides M - 1 times in total, and j times before it hops
     exploration p   2^p K_p rounds                 hop over the active arms, 2^p plays of each
     communication p M (M - 1) K_p (p + 1) rounds   player i sends its sums of rewards of phase p to player l, arm by arm
                                                    and bit by bit, least significant bit first: to send 1 it moves to

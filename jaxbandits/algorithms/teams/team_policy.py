@@ -57,7 +57,7 @@ class TeamPolicy(abc.ABC):
     def move(
         self, draws: Draws, state: PlayerState, index: jax.Array, collided: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Return the next arm and the next note of one player.
+        """Return the next arm of one player, and its note for the next round.
 
         Args:
           draws: random numbers of this player.
@@ -67,7 +67,7 @@ class TeamPolicy(abc.ABC):
         """
 
     def first_notes(self, key: jax.Array) -> jax.Array:
-        """Return the notes `[P]` of the players before the first round."""
+        """Return the initial notes `[P]` of the players (`PlayerState.note`)."""
         del key
         return jnp.zeros(self.n_players, jnp.int32)
 

@@ -90,7 +90,7 @@ class Arms(abc.ABC):
             name = f"{type(self).__name__}.means"
             raise InputError(f"{name} must have shape [{self.n_arms}], got {np.shape(self.means)}")
         if (self.gap is None) != (self.best is None) or (self.gap is not None and self.means is not None):
-            raise InputError(f"{type(self).__name__} takes means, or gap and best (from_gap), or neither")
+            raise InputError(f"{type(self).__name__} takes either means, or gap and best (from_gap), or none of these")
         if self.gap is not None:
             allowed = next(field.range for field in field_table(type(self)) if field.name == "means")
             for means in (self.best, np.asarray(self.best) - np.asarray(self.gap)):
@@ -122,7 +122,7 @@ class Arms(abc.ABC):
         return state, Reward(self.pay(key, mean)), RegretOutcome(state.best - mean)
 
     def at_record(self, state: ArmsState, recommendation: jax.Array | None) -> dict[str, jax.Array]:
-        """Return `correct` (the recommended arm is optimal) and `simple_regret`; nothing without a recommendation."""
+        """Return `correct` (the recommended arm is optimal) and `simple_regret`; {} without a recommendation."""
         if recommendation is None:
             return {}
         gap = state.best - state.theta[recommendation]

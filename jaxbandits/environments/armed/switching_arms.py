@@ -107,10 +107,12 @@ class SwitchingArms:
     def check(self) -> None:
         """Raise InputError for invalid phases."""
         if not isinstance(self.phases, Phases) or np.ndim(self.phases.means) != 2:
-            raise InputError("SwitchingArms.phases must be Phases, as from_phases makes them")
+            raise InputError("SwitchingArms.phases must be a Phases object, which from_phases creates")
         means, starts = np.asarray(self.phases.means), np.asarray(self.phases.starts)
         if starts.shape != means.shape[:1] or starts[0] != 0 or (np.diff(starts) <= 0).any():
-            raise InputError("SwitchingArms.phases: starts must be 0, then ascending, one for each phase")
+            raise InputError(
+                "SwitchingArms.phases: starts must begin with 0 and increase, with one entry for each phase"
+            )
         if ((means < 0.0) | (means > 1.0)).any():
             raise InputError("SwitchingArms.phases: means must lie in [0, 1]")
 

@@ -109,7 +109,9 @@ class MatrixCompletion:
           InputError: if `ratings` is not `Ratings`.
         """
         if not isinstance(ratings, Ratings):
-            raise InputError(f"ratings must be Ratings, as the loaders make them, got {type(ratings).__name__}")
+            raise InputError(
+                f"ratings must be a Ratings object, which the loaders of ratings return, got {type(ratings).__name__}"
+            )
         observed = Observed(ratings.users, ratings.items, ratings.ratings)
         return cls(**{"dim": ratings.shape, "observed": observed} | settings)
 
@@ -136,12 +138,14 @@ class MatrixCompletion:
             raise InputError(f"MatrixCompletion.dim must be (m, n), got {self.dim!r}")
         if not isinstance(self.observed, Observed):
             raise InputError(
-                f"MatrixCompletion.observed must be Observed, as from_ratings makes it, got "
+                "MatrixCompletion.observed must be an Observed object, which from_ratings creates, got "
                 f"{type(self.observed).__name__}"
             )
         shapes = [np.shape(part) for part in self.observed]
         if len(shapes[0]) != 1 or len(set(shapes)) > 1:
-            raise InputError(f"MatrixCompletion.observed must have rows, cols and values [N], got {shapes}")
+            raise InputError(
+                f"MatrixCompletion.observed must have rows, cols and values of the same shape [N], got {shapes}"
+            )
         if not self.batch <= len(self.observed) < 2**24:
             raise InputError(
                 f"MatrixCompletion needs batch <= N < 2^24 observed entries, got batch {self.batch} and N = "
@@ -269,8 +273,9 @@ class MatrixCompletion:
             and 2 * record_points[-1] > math.prod(self.dim)
         ):
             raise InputError(
-                f'MatrixCompletion: with "figure" few points other than 0 satisfy {record_points[-1]} constraints on '
-                f'{math.prod(self.dim)} entries: comparator="feasible" needs a horizon of at most half the entries'
+                f'MatrixCompletion: with constraint="figure", few points other than 0 satisfy {record_points[-1]} '
+                f'constraints on {math.prod(self.dim)} entries, so comparator="feasible" needs a horizon of at most '
+                "half the number of entries"
             )
         cells, normals, bound = self._rounds(recorded["instance"][0], int(record_points[-1]))
         target = np.zeros(self.dim)

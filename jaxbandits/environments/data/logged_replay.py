@@ -133,7 +133,10 @@ class LoggedReplay:
                 is_sorted_text=labels.is_sorted_text,
             )
         elif any(part is not None for part in (reward, n_arms, seen, propensity, actions)):
-            raise InputError("from_log takes a Log, which has reward, context and propensity, or arrays, not both")
+            raise InputError(
+                "from_log takes either a Log, which contains reward, context and propensity, or separate arrays, "
+                "but not both"
+            )
         keep = None
         if log.propensity is not None and np.ptp(log.propensity) > 0.0:
             keep = log.propensity.min() / log.propensity
@@ -144,8 +147,9 @@ class LoggedReplay:
             _warn_unless_uniform(log)
         elif keep is not None and made.expected_rounds < _FEW_ROUNDS < len(log):
             warnings.warn(
-                f"LoggedReplay: about {made.expected_rounds:.3g} of {len(log):,} events will count, because the least "
-                f"propensity is {log.propensity.min():.3g}: jaxbandits.data.evaluate weighs all of them",
+                f"LoggedReplay: about {made.expected_rounds:.3g} of {len(log):,} events will count, because the "
+                f"least propensity is {log.propensity.min():.3g}; jaxbandits.data.evaluate uses all of them, with "
+                "weights",
                 stacklevel=2,
             )
         return made
@@ -201,7 +205,7 @@ class LoggedReplay:
         """
         file = TextFile(path, separator=delimiter, header=header)
         if not isinstance(seen, (Sequence, type(None))) or isinstance(seen, str):
-            raise InputError(f"seen must be a list of columns, got {format_value(seen)}")
+            raise InputError(f"seen must be a list of column names, got {format_value(seen)}")
         roles = {"action": action, "reward": reward} | ({} if propensity is None else {"propensity": propensity})
         used = [file.column(role, column) for role, column in roles.items()]
         context = [file.column("seen", column) for column in seen or ()]
@@ -209,7 +213,10 @@ class LoggedReplay:
             raise InputError(f"two of {', '.join(roles)} and seen are the same column of {path}")
         rest = [name for name in file.names if name not in used]
         if seen is None and rest:
-            warnings.warn(f"{path}: columns {shorten(rest)} are not used: name the context, seen=[...]", stacklevel=2)
+            warnings.warn(
+                f"{path}: columns {shorten(rest)} are not used: pass seen=[...] with the columns of the context",
+                stacklevel=2,
+            )
         frame = file.read({used[0]: "text"} | dict.fromkeys([*used[1:], *context], "number"))
         arrays = {role: frame[name].to_numpy() for role, name in zip(roles, used, strict=True)}
         arrays["action"] = labels_of(frame[used[0]])
@@ -226,11 +233,11 @@ class LoggedReplay:
     def check(self) -> None:
         """Raise InputError if the events are invalid or the order is unknown."""
         if not isinstance(self.log, Events) or np.ndim(self.log.reward) != 1:
-            raise InputError("LoggedReplay.log must be Events, as from_log makes them")
+            raise InputError("LoggedReplay.log must be an Events object, which from_log creates")
         n, index = np.shape(self.log.reward)[0], np.asarray(self.log.index)
         if index.shape != (n,) or index.dtype.kind not in "iu":
             raise InputError(
-                f"LoggedReplay.log: index and reward must have one entry per event, got {index.shape}, ({n},)"
+                f"LoggedReplay.log: index and reward must have one entry per event, got shapes {index.shape} and ({n},)"
             )
         if index.min() < 0 or index.max() >= self.n_arms:
             bad = index[(index < 0) | (index >= self.n_arms)][0]
@@ -241,7 +248,7 @@ class LoggedReplay:
         rows.check_order("order of LoggedReplay", self.order, ("given", "shuffled"))
         rows.check_names("LoggedReplay.actions", self.actions, self.n_arms)
         if self.as_context and (self.log.seen is None or np.ndim(self.log.seen) != 2):
-            raise InputError("LoggedReplay.as_context is for contexts of shape (n, p), and the log has none")
+            raise InputError("LoggedReplay.as_context is for contexts of shape (n, p), but the log has none")
 
     def __repr__(self) -> str:
         """Return text with the sizes, the actions in their order, and the settings."""
@@ -326,7 +333,9 @@ def _warn_unless_uniform(log: Log) -> None:
     from scipy.stats import chi2
 
     counts = log.counts
-    given = "without propensities all are taken to be" if log.propensity is None else "all propensities are"
+    given = (
+        "the log has no propensities, so all are assumed to be" if log.propensity is None else "all propensities are"
+    )
     shares = f"arm {log.actions[counts.argmax()]} has {counts.max() / n:.0%} of {n:,} events, 1/K is {1 / k:.0%}"
     found = [(*_dependence(np.ones((n, 1)), log.action, k), shares)]
     if log.context is not None and log.context.ndim == 2:
@@ -337,9 +346,9 @@ def _warn_unless_uniform(log: Log) -> None:
     for statistic, degrees, what in found:
         if n >= 5 * k * degrees / (k - 1) and degrees and chi2.sf(statistic, degrees) < _SURE:
             warnings.warn(
-                f"LoggedReplay: {given} 1/K = {1 / k:.3g}, but the log is not uniform ({what}): mean_reward is "
-                "biased; give the probabilities of the arms that were played, or use jaxbandits.data.evaluate with "
-                "propensities",
+                f"LoggedReplay: {given} 1/K = {1 / k:.3g}, but the log is not uniform ({what}), so mean_reward is "
+                "biased: pass the probabilities with which the arms were chosen, or use jaxbandits.data.evaluate "
+                "with propensities",
                 stacklevel=3,
             )
             return

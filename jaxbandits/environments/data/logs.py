@@ -63,7 +63,9 @@ class Log:
         for name in ("action", "propensity"):
             part = getattr(self, name)
             if part is not None and part.shape != (n,):
-                raise InputError(f"a log must have one entry per event: reward has {n}, {name} {part.shape}")
+                raise InputError(
+                    f"a log must have one entry per event: reward has {n}, but {name} has shape {part.shape}"
+                )
         if self.propensity is not None:
             ranges.check_range("propensity", self.propensity, "(0, 1]")
             _check_propensities(self.propensity, self.action, self.actions)
@@ -71,8 +73,8 @@ class Log:
         warn_if_distinct("Log", "events", n, "actions", int(np.count_nonzero(self.counts)))
         if self.is_sorted_text and self.context is not None and self.context.ndim == 3:
             warnings.warn(
-                f"Log: the arms of context [n, K, d] are taken for the {describe_names('actions', self.actions)}: give "
-                "actions=[...] in the order of the arms",
+                "Log: the arms of context [n, K, d] are assumed to be the "
+                f"{describe_names('actions', self.actions)}: pass actions=[...] in the order of the arms",
                 stacklevel=4,
             )
         if self.context is not None and self.context.ndim == 2 and n > 1:
@@ -103,7 +105,7 @@ class Log:
             columns are not used.
           actions: all actions in their order, including those that were never played. None: the categories of a
             categorical column; otherwise whole numbers in ascending order, or text in alphabetical order, which tables
-            then mention. Give the order if it matters.
+            then mention. Pass the order if it matters.
           time: name of a column of numbers or dates by which events are sorted; None: the order of the rows. Policies
             and models that have a row for each event must still be in the order of the frame.
 
@@ -212,15 +214,15 @@ def number_actions(
         return Labels(positions[labels.numbers], tuple(map(str, range(n_actions))))
     if len(labels.names) != n_actions:
         raise InputError(
-            f"{name} has {len(labels.names)} different actions ({shorten(labels.names)}), but {count} is {n_actions}: "
-            f"give all of them in their order, actions=[...], or number them from 0 to {n_actions - 1}"
+            f"{name} has {len(labels.names)} different actions ({shorten(labels.names)}), but {count} is "
+            f"{n_actions}: pass actions=[...] with all of them in order, or number them from 0 to {n_actions - 1}"
         )
     return labels
 
 
 def _has_columns(context: object) -> bool:
     if isinstance(context, str) or not isinstance(context, Sequence):
-        raise InputError(f"context must be a list of columns, got {format_value(context)}")
+        raise InputError(f"context must be a list of column names, got {format_value(context)}")
     return len(context) > 0
 
 
@@ -261,15 +263,15 @@ def _check_propensities(propensity: np.ndarray, action: np.ndarray, actions: tup
     worst = int(np.argmax(above))
     if has_too_few_others or mean > k + _margin(k, error, n):
         what = (
-            f"1/propensity averages {mean:.3g} (standard error {error:.2g}), but with the probabilities of the actions "
-            f"that were played it averages the number of playable ones; there are {k} actions, "
-            f"{np.count_nonzero(sums)} of them in the log"
+            f"the mean of 1/propensity is {mean:.3g} (standard error {error:.2g}); if the propensities were the "
+            "probabilities of the actions that were played, it would be about the number of actions that can be "
+            f"played, but there are {k} actions, {np.count_nonzero(sums)} of them in the log"
         )
     elif above[worst] > 0.0:
         what = (
             f"1/propensity, summed over the events with action {actions[worst]!r} and divided by all {n:,}, is "
-            f"{sums[worst] / n:.3g} (standard error {errors[worst]:.2g}), but with the probabilities of the actions "
-            "that were played it is at most 1 on average"
+            f"{sums[worst] / n:.3g} (standard error {errors[worst]:.2g}); if the propensities were the "
+            "probabilities of the actions that were played, it would be at most about 1"
         )
     else:
         return

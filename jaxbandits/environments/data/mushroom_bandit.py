@@ -86,7 +86,9 @@ class MushroomBandit:
         features, numbered = check_examples(features, labels)
         names = list(numbered.names)
         if not isinstance(poisonous, (str, int)) or str(poisonous) not in names:
-            raise InputError(f"poisonous must be a label, {format_value(names)[:60]}; got {format_value(poisonous)}")
+            raise InputError(
+                f"poisonous must be one of the labels {format_value(names)[:60]}; got {format_value(poisonous)}"
+            )
         is_poisonous = numbered.numbers == names.index(str(poisonous))
         if len(names) == 1:
             warnings.warn("MushroomBandit: all mushrooms are poisonous", stacklevel=2)
@@ -101,9 +103,9 @@ class MushroomBandit:
     def check(self) -> None:
         """Raise InputError if the table is invalid or the order is unknown."""
         if not isinstance(self.table, MushroomTable) or np.ndim(self.table.poisonous) != 1:
-            raise InputError("MushroomBandit.table must be a MushroomTable, as from_table makes it")
+            raise InputError("MushroomBandit.table must be a MushroomTable, which from_table creates")
         if np.ndim(self.table.seen) != 2:
-            raise InputError(f"MushroomBandit.table.seen must be [n, p], got shape {np.shape(self.table.seen)}")
+            raise InputError(f"MushroomBandit.table.seen must have shape [n, p], got {np.shape(self.table.seen)}")
         rows.check_fits("MushroomBandit.table.seen", self.table.seen, len(np.asarray(self.table.poisonous)), _ARMS)
         rows.check_order("order of MushroomBandit", self.order)
 

@@ -76,7 +76,7 @@ class RecordedTrace:
         """Raise InputError if the trace is invalid."""
         trace = self.trace
         if not isinstance(trace, Trace) or np.ndim(trace.reward) != 1 or np.ndim(trace.arms) not in (2, 3):
-            raise InputError("RecordedTrace.trace must be a Trace, as from_arrays makes it")
+            raise InputError("RecordedTrace.trace must be a Trace, which from_arrays creates")
         rounds, arms, index = np.shape(trace.reward)[0], np.shape(trace.arms), np.asarray(trace.index)
         if index.shape != (rounds,) or (len(arms) == 3 and arms[0] != rounds):
             raise InputError(

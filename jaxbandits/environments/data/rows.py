@@ -93,6 +93,6 @@ def check_fits(name: str, seen: object, n: int, n_arms: int) -> None:
         return
     shape = np.shape(seen)
     if len(shape) not in (2, 3) or not np.size(seen) or shape[0] != n or (len(shape) == 3 and shape[1] != n_arms):
-        raise InputError(f"{name} must have {n} rows (of {n_arms} arms, if it holds arms), got shape {shape}")
+        raise InputError(f"{name} must have {n} rows (each of {n_arms} arms if it contains arms), got shape {shape}")
     if not (ranges.is_real(seen) and np.isfinite(seen).all()):
-        raise InputError(f"{name} must hold finite numbers")
+        raise InputError(f"{name} must contain only finite numbers")

@@ -86,8 +86,8 @@ class TableBandit:
     def _from_labels(cls, features: np.ndarray, labels: Labels, settings: dict[str, Any]) -> "TableBandit":
         n, n_classes = len(labels.numbers), len(labels.names)
         if n_classes < 2:
-            raise InputError(f"labels must be of at least two kinds, got {n_classes}")
-        warn_if_distinct("TableBandit", "rows", n, "labels, each of them an arm", n_classes)
+            raise InputError(f"labels must have at least two different values, got {n_classes}")
+        warn_if_distinct("TableBandit", "rows", n, "labels, each of which is an arm", n_classes)
         rewards = labels.numbers[:, None] == np.arange(n_classes)
         made = cls(table=RewardTable(features, rewards), classes=names_of_arms(labels.names), **settings)
         validate(made)
@@ -163,12 +163,12 @@ class TableBandit:
     def check(self) -> None:
         """Raise InputError if the table is invalid or the order is unknown."""
         if not isinstance(self.table, RewardTable) or np.ndim(self.table.rewards) != 2:
-            raise InputError("TableBandit.table must be a RewardTable, as from_table and from_rewards make it")
+            raise InputError("TableBandit.table must be a RewardTable, which from_table and from_rewards create")
         rows.check_fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))
         rows.check_order("order of TableBandit", self.order)
         rows.check_names("TableBandit.classes", self.classes, self.n_arms)
         if self.as_context and (self.table.seen is None or np.ndim(self.table.seen) != 2):
-            raise InputError("TableBandit.as_context is for contexts of shape (n, p), and the table has none")
+            raise InputError("TableBandit.as_context is for contexts of shape (n, p), but the table has none")
 
     def __repr__(self) -> str:
         """Return text with the sizes, the classes in their order, and the settings."""

@@ -96,7 +96,7 @@ def load_adult(directory: str | os.PathLike[str]) -> Groups:
     frames = [_people(Path(directory) / name) for name in FILES]
     people = polars().concat([frame for frame in frames if len(frame)] or frames)
     if not len(people):
-        raise InputError(f"{directory} has no complete rows in {' and '.join(FILES)}")
+        raise InputError(f"{directory} has no row without missing values in {' and '.join(FILES)}")
     levels = [number_labels(name, people[name], known).numbers for name, known in CATEGORIES.values()]
     labels = np.where((people["income"] == ">50K").to_numpy(), 1.0, -1.0)
     measurements = people.select(list(MEASUREMENTS)).to_numpy(order="c").astype(float)

@@ -102,7 +102,7 @@ def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_00
       InputError: if there are fewer distinct rows than arms.
     """
     if not isinstance(rows, Rows):
-        raise InputError(f"rows must be Rows(features, labels, source), got {format_value(rows)}")
+        raise InputError(f"rows must be a Rows(features, labels, source) object, got {format_value(rows)}")
     n_arms, seed = ranges.integer("n_arms", n_arms, "[1, 1e9]"), ranges.integer("seed", seed, "[0, inf)")
     subsample, iterations = ranges.integer("subsample", subsample), ranges.integer("iterations", iterations, "[0, inf)")
     spread = rows.features.std(axis=0)
@@ -114,7 +114,7 @@ def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_00
     nearest = np.concatenate([_nearest(standard[i : i + _CHUNK], centers)[0] for i in range(0, len(standard), _CHUNK)])
     sizes = np.bincount(nearest, minlength=n_arms)
     if (sizes == 0).any():
-        raise InputError(f"{int((sizes == 0).sum())} of {n_arms} clusters are empty: ask for fewer arms")
+        raise InputError(f"{int((sizes == 0).sum())} of {n_arms} clusters are empty: choose fewer arms")
     sums = np.stack([np.bincount(nearest, column, n_arms) for column in standard.T], axis=1)
     arms = np.column_stack([sums / sizes[:, None], np.ones(n_arms)])
     means = np.bincount(nearest, rows.labels, n_arms) / sizes

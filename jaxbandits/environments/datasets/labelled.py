@@ -51,7 +51,7 @@ def load_labelled(
       InputError: if the extension is unknown or the file is invalid.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"path must be a string or a path, got {format_value(path)}")
+        raise InputError(f"path must be a string or a path object, got {format_value(path)}")
     ending = PurePath(os.fspath(path).removesuffix(".gz")).suffix.lower()
     readers: dict[str, Callable[[], Sequence[np.ndarray]]] = {
         ".csv": lambda: read_examples(path, {"label": (label, "text")}, delimiter, header),
@@ -140,7 +140,7 @@ def _arff_header(path: Path) -> tuple[dict[str, tuple[str, ...] | None], int, st
         found = _ATTRIBUTE.match(line)
         if found is not None:
             attributes[found[2]] = _arff_values(f"{path}, line {number}: attribute {found[2]!r}", found[3])
-    raise InputError(f"{path} has no @data")
+    raise InputError(f"{path} has no line @data")
 
 
 def _arff_values(attribute: str, kind: str) -> tuple[str, ...] | None:

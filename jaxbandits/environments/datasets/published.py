@@ -177,7 +177,7 @@ def fetch(name: str) -> Path:
     """
     found, place = find_entry(name), directory()
     if found.by_hand:
-        raise InputError(f"{name} is not fetched: {by_hand(name)}")
+        raise InputError(f"{name} cannot be downloaded by fetch: {by_hand(name)}")
     try:
         import pooch
     except ImportError:
@@ -197,10 +197,12 @@ def fetch(name: str) -> Path:
 
 
 def by_hand(name: str) -> str:
-    """Return an instruction where to get the files that `fetch` cannot download, and where to put them."""
+    """Return instructions on where to get the files that `fetch` cannot download, and where to put them."""
     found, place = find_entry(name), directory()
     folder = f"{place / name if place else name}"
-    return f"get {' and '.join(file.name for file in found.files)} from {found.by_hand}, and put it into {folder}"
+    return (
+        f"download {' and '.join(file.name for file in found.files)} from {found.by_hand} into the directory {folder}"
+    )
 
 
 @contextlib.contextmanager
@@ -229,7 +231,7 @@ def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
     except requests.exceptions.Timeout:
         raise InputError(f"cannot fetch {file.url}: no answer within {_TIMEOUT_S:g} s") from None
     except requests.exceptions.ChunkedEncodingError:
-        raise InputError(f"cannot fetch {file.url}: the connection ended before the file did") from None
+        raise InputError(f"cannot fetch {file.url}: the connection ended before the whole file had arrived") from None
     except requests.exceptions.RequestException:
         raise InputError(f"cannot fetch {file.url}: no connection") from None
     try:
@@ -237,7 +239,7 @@ def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
             path = _extract(path, file)
         found = text_digest(path)
     except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile):
-        raise InputError(f"the file that {file.url} sent is damaged or incomplete") from None
+        raise InputError(f"the file received from {file.url} is damaged or incomplete") from None
     if found != file.sha256:
         raise InputError(
             f"the file from {file.url} is not {file.name} as published "
@@ -262,7 +264,7 @@ def _extract(path: Path, file: RemoteFile) -> Path:
     with zipfile.ZipFile(path) as archive:
         inside = next((name for name in archive.namelist() if name.endswith(file.member)), None)
         if inside is None:
-            raise InputError(f"{file.url} holds no {file.member}")
+            raise InputError(f"{file.url} does not contain {file.member}")
         member = path.with_name("member")
         member.write_bytes(archive.read(inside))
     return member

@@ -64,7 +64,7 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
         allowed = f"the {name} must be from 1 to {most}, got {{}}"
         file.require(frame, name, frame[name].is_between(1, most), allowed.format)
     (low, high), rating = form.scale, frame["rating"]
-    allowed = f"the rating must be from {low:g} to {high:g} by {form.step:g}, got {{:g}}"
+    allowed = f"the rating must be from {low:g} to {high:g} in steps of {form.step:g}, got {{:g}}"
     file.require(frame, "rating", rating.is_between(low, high) & ((rating - low) % form.step == 0.0), allowed.format)
     if n_ratings is not None and len(frame) != n_ratings:
         raise InputError(f"{path} has {len(frame)} ratings, expected {n_ratings} (n_ratings=None accepts any number)")
@@ -138,7 +138,9 @@ def low_rank_ratings(
     if not _is_count(rank):
         raise InputError(f"rank must be a whole number of at least 1, got {rank!r}")
     if not (low < high and step > 0.0 and noise >= 0.0 and np.isfinite([low, high, step, noise]).all()):
-        raise InputError(f"needs low < high, step > 0 and noise >= 0, got scale {scale}, step {step}, noise {noise}")
+        raise InputError(
+            f"ratings need low < high, step > 0 and noise >= 0, got scale {scale}, step {step}, noise {noise}"
+        )
     rng = np.random.default_rng(seed)
     left, right = rng.standard_normal((users, rank)), rng.standard_normal((items, rank))
     i, j = np.divmod(rng.choice(users * items, n_ratings, replace=False), items)
@@ -152,7 +154,7 @@ def _checked_shape(shape: tuple[int, int]) -> tuple[int, int]:
     if not isinstance(shape, (tuple, list)) or len(shape) != 2 or not all(map(_is_count, shape)):
         raise InputError(f"shape must be (users, items), two whole numbers of at least 1, got {format_value(shape)}")
     if max(shape) >= 2**31:
-        raise InputError(f"shape must stay below 2^31, got {shape!r}")
+        raise InputError(f"both numbers of shape must be less than 2^31, got {shape!r}")
     return int(shape[0]), int(shape[1])
 
 

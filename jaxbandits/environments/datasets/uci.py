@@ -53,10 +53,12 @@ def find(name: str, directory: str | os.PathLike[str]) -> Path | None:
     if name not in SETS:
         raise unknown_name("UCI set", name, SETS)
     if not isinstance(directory, (str, os.PathLike)):
-        raise InputError(f"directory must be a string or a path, got {format_value(directory)}")
+        raise InputError(f"directory must be a string or a path object, got {format_value(directory)}")
     place = Path(directory)
     if not place.is_dir():
-        raise InputError(f"{place} is not a directory: name the directory that holds {' or '.join(SETS[name].files)}")
+        raise InputError(
+            f"{place} is not a directory: pass the directory that contains {' or '.join(SETS[name].files)}"
+        )
     found = (folder / file for folder in (place, place / name) for file in SETS[name].files)
     return next((path for path in found if path.is_file()), None)
 
@@ -80,7 +82,7 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
     else:
         features, labels = read_examples(path, {"label": (of.label, "text")}, of.delimiter)
     if features.shape[1] != of.n_features:
-        raise InputError(f"{path}: {name} has {of.n_features} attributes, this file {features.shape[1]}")
+        raise InputError(f"{path}: {name} has {of.n_features} attributes, but this file has {features.shape[1]}")
     return streams.finish(features, labels, True, True)
 
 

@@ -103,9 +103,9 @@ def check_objective(name: str, n_groups: int, top_k: int, weights: ArrayLike | N
     from jaxbandits.base.errors import InputError
 
     if top_k > n_groups:
-        raise InputError(f"{name}.top_k must not exceed the {n_groups} groups, got {top_k}")
+        raise InputError(f"{name}.top_k must be at most {n_groups}, the number of groups, got {top_k}")
     if weights is not None and np.shape(weights)[-1:] != (n_groups,):
-        raise InputError(f"{name}.weights must be [{n_groups}], one per group, got shape {np.shape(weights)}")
+        raise InputError(f"{name}.weights must have shape [{n_groups}], one entry per group, got {np.shape(weights)}")
 
 
 AXES: dict[str, tuple[str, ...]] = {"risk": ("group",), "group_samples": ("group",)}

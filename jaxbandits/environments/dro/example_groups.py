@@ -50,7 +50,8 @@ class ExampleGroups:
         """Raise InputError unless there is one mean per group and k is at most m."""
         if np.shape(self.means)[-1:] != (self.n_groups,):
             raise InputError(
-                f"ExampleGroups.means must be [{self.n_groups}], one per group, got {np.shape(self.means)}"
+                f"ExampleGroups.means must have shape [{self.n_groups}], one entry per group, got "
+                f"{np.shape(self.means)}"
             )
         draws.check_objective("ExampleGroups", self.n_groups, self.top_k, None)
 

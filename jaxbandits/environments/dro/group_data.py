@@ -93,7 +93,7 @@ class GroupData:
           InputError: if the labels or a setting are invalid.
         """
         if not isinstance(table, Groups):
-            raise InputError(f"table must be a Groups, got {type(table).__name__}")
+            raise InputError(f"table must be a Groups object, got {type(table).__name__}")
         by_group = np.concatenate(table.rows())
         signed = getattr(settings.get("loss", group_losses.Logistic()), "signed", False)
         labels = group_losses.signed_labels(table.labels) if signed else table.labels
@@ -112,12 +112,20 @@ class GroupData:
     def check(self) -> None:
         """Raise `InputError` if fields are inconsistent."""
         if not isinstance(self.rows, Rows):
-            raise InputError(f"GroupData.rows must be Rows, as from_table makes them, got {type(self.rows).__name__}")
+            raise InputError(
+                f"GroupData.rows must be a Rows object, which from_table creates, got {type(self.rows).__name__}"
+            )
         shapes = [np.shape(part) for part in self.rows]
         if len(shapes[0]) != 2 or not shapes[0][1] or shapes != [(sum(self.sizes), shapes[0][1]), (sum(self.sizes),)]:
-            raise InputError(f"GroupData.rows must be [n, d] and [n] with n = {sum(self.sizes)} rows, got {shapes}")
+            raise InputError(
+                f"GroupData.rows must have features [n, d] and labels [n] with n = {sum(self.sizes)}, got shapes "
+                f"{shapes}"
+            )
         if not isinstance(self.names, tuple) or list(map(type, self.names)) != [str] * len(self.sizes):
-            raise InputError(f"GroupData.names must name {len(self.sizes)} groups, got {format_value(self.names)}")
+            raise InputError(
+                f"GroupData.names must be a tuple of the names of {len(self.sizes)} groups, got "
+                f"{format_value(self.names)}"
+            )
         if not isinstance(self.dataset, str) or not self.dataset:
             raise InputError(f"GroupData.dataset must be the name of the data, got {format_value(self.dataset)}")
         if self.order not in _ORDERS:
@@ -125,11 +133,12 @@ class GroupData:
         least = int(np.argmin(self.sizes))
         if self.sizes[least] <= self.held_out:
             raise InputError(
-                f"GroupData.held_out must leave rows to every group: {self.names[least]!r} has {self.sizes[least]}"
+                f"GroupData.held_out must leave at least one row in every group, but {self.names[least]!r} has only "
+                f"{self.sizes[least]}"
             )
         for member in ("values", "gradients", "signed", "linear"):
             if not hasattr(self.loss, member):
-                raise InputError(f"GroupData.loss must have {member!r}; {type(self.loss).__name__} has not")
+                raise InputError(f"GroupData.loss must have {member!r}, which {type(self.loss).__name__} lacks")
         if self.loss.signed and not np.isin(self.rows.labels, (-1.0, 1.0)).all():
             raise InputError("GroupData.rows must have labels -1 and 1 for this loss (see from_table)")
         draws.check_objective("GroupData", self.n_groups, self.top_k, self.weights)

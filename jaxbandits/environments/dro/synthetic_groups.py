@@ -95,7 +95,7 @@ class SyntheticGroups:
     def check(self) -> None:
         """Raise InputError if label probabilities are not ordered, or if k or b does not fit the number of groups."""
         if np.any(np.asarray(self.low_correct) > np.asarray(self.high_correct)):
-            raise InputError("SyntheticGroups.low_correct must not exceed high_correct")
+            raise InputError("SyntheticGroups.low_correct must be at most high_correct")
         draws.check_objective("SyntheticGroups", self.n_groups, self.top_k, self.weights)
 
     def init(self, key: jax.Array) -> GroupsState:

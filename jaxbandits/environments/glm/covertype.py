@@ -44,7 +44,7 @@ class Covertype:
     def from_clusters(cls, made: Clusters) -> "Covertype":
         """Return the environment for the clusters of any data set, whose name in figures is `made.source`."""
         if not isinstance(made, Clusters):
-            raise InputError(f"made must be Clusters(arms, means, sizes, source), got {type(made).__name__}")
+            raise InputError(f"made must be a Clusters(arms, means, sizes, source) object, got {type(made).__name__}")
         n_arms, dim = made.arms.shape
         return cls(n_arms=n_arms, dim=dim, dataset=made.source, arms=made.arms, means=made.means)
 

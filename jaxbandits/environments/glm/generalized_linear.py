@@ -88,14 +88,14 @@ class GeneralizedLinear:
     def check(self) -> None:
         """Raise `InputError` if shapes are inconsistent; warn if an arm lies outside the unit ball."""
         if not isinstance(self.link, Link):
-            raise InputError(f"link must have the members of estimation.links.Link, got {type(self.link).__name__}")
+            raise InputError(f"link must be a link such as links.Bernoulli(), got {type(self.link).__name__}")
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
             raise InputError(f"theta must have shape ({self.dim},), got {np.shape(self.theta)}")
         if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):
             raise InputError(f"center must have shape ({self.dim},), got {np.shape(self.center)}")
         if self.arms is not None:
             if self.fresh_arms:
-                raise InputError("fresh_arms=True draws the arms of every round; leave arms at None")
+                raise InputError("fresh_arms=True draws new arms in every round, so arms must be None")
             if np.shape(self.arms)[-2:] != (self.n_arms, self.dim):
                 raise InputError(f"arms must have shape ({self.n_arms}, {self.dim}), got {np.shape(self.arms)}")
             _warn_of_long_arms(self.arms)

@@ -60,8 +60,9 @@ class FreshArms:
         order, index = np.broadcast_arrays(1.0 + np.asarray(self.eps), np.asarray(self.noise.tail_index))
         if (order >= index).any():
             raise InputError(
-                f"FreshArms.eps must lie below {index[order >= index].min() - 1.0:.6g}, where moments of the "
-                f"{type(self.noise).__name__} noise end, got {order[order >= index].max() - 1.0:.6g}"
+                f"FreshArms.eps must lie below {index[order >= index].min() - 1.0:.6g}, because the "
+                f"{type(self.noise).__name__} noise has no moment of order 1 + eps from there on, got "
+                f"{order[order >= index].max() - 1.0:.6g}"
             )
 
     def init(self, key: jax.Array) -> FreshArmsState:

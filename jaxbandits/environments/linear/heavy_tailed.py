@@ -85,8 +85,8 @@ class HeavyTailed:
         for name, bound, norm in [("arm_bound", "an arm", _norms(arms).max()), ("norm_bound", "theta", _norms(theta))]:
             if norm > 1.0 + 1e-6:
                 warnings.warn(
-                    f"{bound} has norm {norm:.6g}, outside the unit ball that learners assume: "
-                    f"rescale, or give the learner {name}={norm:.6g}",
+                    f"{bound} has norm {norm:.6g}, outside the unit ball that learners assume: rescale it, or pass "
+                    f"{name}={norm:.6g} to the learner",
                     stacklevel=2,
                 )
         return env
@@ -111,8 +111,8 @@ class HeavyTailed:
         if self.moment_scale is None and missing.any():
             limit, got = index[missing].min() - 1.0, order[missing].max() - 1.0
             raise InputError(
-                f"HeavyTailed.eps must lie below {limit:.6g}, where moments of the {type(self.noise).__name__} noise "
-                f"end, got {got:.6g} (or set moment_scale)"
+                f"HeavyTailed.eps must lie below {limit:.6g}, because the {type(self.noise).__name__} noise has no "
+                f"moment of order 1 + eps from there on, got {got:.6g} (or set moment_scale)"
             )
 
     def init(self, key: jax.Array) -> HeavyTailedState:

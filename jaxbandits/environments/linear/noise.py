@@ -36,7 +36,9 @@ def check_noise(noise: object, name: str) -> None:
     """Raise `InputError`, which names the field, if a value is not a noise distribution."""
     missing = [member for member in ("tail_index", "sample", "scale") if not hasattr(noise, member)]
     if missing:
-        raise InputError(f"{name} must be a law such as Gaussian(), got {format_value(noise)}, without {missing[0]!r}")
+        raise InputError(
+            f"{name} must be a noise law such as Gaussian(), got {format_value(noise)}, which lacks {missing[0]!r}"
+        )
 
 
 def sample_with_scale(

@@ -119,7 +119,7 @@ class DataStream:
         """Raise InputError if fields are inconsistent."""
         if not isinstance(self.table, Table):
             raise InputError(
-                f"DataStream.table must be a Table, as from_arrays makes it, got {type(self.table).__name__}"
+                f"DataStream.table must be a Table, which from_arrays creates, got {type(self.table).__name__}"
             )
         _check_table(self.table)
         if self.loss not in _LOSSES:
@@ -129,7 +129,7 @@ class DataStream:
         if self.loss == "logistic" and not np.isin(self.table.targets, (-1.0, 1.0)).all():
             raise InputError("DataStream.table must have targets -1 and 1 for logistic losses (see from_arrays)")
         if self.comparator is None and self.table.best is None:
-            raise InputError("DataStream needs a comparator, or a table with its best fit (see from_arrays)")
+            raise InputError("DataStream needs a comparator, or a table that contains its best fit (see from_arrays)")
 
     def __repr__(self) -> str:
         """Return text with the sizes and the settings."""
@@ -246,7 +246,9 @@ def best_fit(features: np.ndarray, targets: np.ndarray, loss: str) -> np.ndarray
         if np.linalg.norm(step) <= 1e-10 * (1.0 + np.linalg.norm(x)):
             return x
         x = x + size * step
-    raise InputError("the classes are separable (or nearly): logistic losses have no minimiser; give a comparator")
+    raise InputError(
+        "the classes are linearly separable (or nearly so), so the logistic loss has no minimiser: pass a comparator"
+    )
 
 
 def _slopes(features: np.ndarray, targets: np.ndarray, loss: str, x: np.ndarray) -> np.ndarray:

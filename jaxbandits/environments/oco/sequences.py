@@ -113,7 +113,7 @@ class IsolatedFlips:
         _whole("IsolatedFlips.horizon", self.horizon)
         if np.any(np.asarray(self.horizon) - 1 < 2 * (np.asarray(self.count) + 1)):
             raise InputError(
-                "IsolatedFlips.horizon must be at least 2 count + 3, so that corrupted rounds are isolated"
+                "IsolatedFlips.horizon must be at least 2 * count + 3, so that corrupted rounds are isolated"
             )
 
     def at(self, t: jax.Array, dim: int) -> Vector:
@@ -290,4 +290,4 @@ def _real(x: ArrayLike) -> jax.Array:
 def _whole(name: str, value: object) -> None:
     value = np.asarray(value)
     if (value != np.floor(value)).any():
-        raise InputError(f"{name} must be whole, got {value[value != np.floor(value)].flat[0]}")
+        raise InputError(f"{name} must be a whole number, got {value[value != np.floor(value)].flat[0]}")

@@ -5,8 +5,7 @@
 
 The regret is relative to the best arm of each round (dynamic regret). Metrics at record points, such as the estimation
 error, use the parameter of the last round. A drift is a `PiecewiseDrift`, `RandomWalk`, `Given`, or a user-defined
-`pytree`
-class with a method `at`.
+`pytree` class with a method `at`.
 """
 
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -75,7 +74,7 @@ class Given:
         path = jnp.asarray(self.path)
         if path.shape[1:] != first.shape:
             raise InputError(
-                f"Given.path must have {first.shape[0]} columns, the dimension of theta, got {path.shape[1]}"
+                f"Given.path must have {first.shape[0]} columns (the dimension of theta), got {path.shape[1]}"
             )
         return jax.lax.dynamic_index_in_dim(path, jnp.minimum(t, path.shape[0] - 1), keepdims=False)
 
@@ -115,7 +114,7 @@ class Drifting(Operator):
             inside = inside.environment
         if not hasattr(inside, "moved"):
             raise InputError(
-                f"Drifting.environment must have a parameter that can move (a method moved(state, theta)); "
+                "Drifting.environment must have a parameter that can move (a method moved(state, theta)), but "
                 f"{type(inside).__name__} has none"
             )
 

@@ -48,7 +48,7 @@ class Operator:
         if isinstance(inside, CountsRounds):
             raise InputError(f"{name}.environment must not be a replay that rejects rounds ({type(inside).__name__})")
         if isinstance(inside, InHindsight):
-            raise InputError(f"{name} is for bandits with arms and rewards, which {type(inside).__name__} is not")
+            raise InputError(f"{name} needs a bandit with arms and rewards, which {type(inside).__name__} is not")
 
     def init(self, key: jax.Array) -> State:
         return self.environment.init(key)
@@ -57,7 +57,9 @@ class Operator:
         obs = self.environment.observe(key, t, state)
         if not isinstance(obs, (ArmObs, ContextObs, AdviceObs)):
             name, inside = type(self).__name__, type(self.environment).__name__
-            raise InputError(f"{name} is for environments that show arms; {inside} shows {type(obs).__name__}")
+            raise InputError(
+                f"{name} needs an environment whose observations contain arms; {inside} returns {type(obs).__name__}"
+            )
         return obs
 
     def admits(self, state: State, obs: Obs, decision: Decision) -> jax.Array:
@@ -171,7 +173,7 @@ def require_reward(operator: Operator, feedback: Feedback) -> Any:
     if not {"reward", "won"} & {*getattr(feedback, "_fields", ())}:
         name, inside = type(operator).__name__, type(operator.environment).__name__
         raise InputError(
-            f"{name} is for environments whose feedback has a reward; {inside} gives {type(feedback).__name__}"
+            f"{name} needs an environment whose feedback has a reward; {inside} returns {type(feedback).__name__}"
         )
     return feedback
 
@@ -184,7 +186,7 @@ def require_single_reward(operator: Operator, feedback: Any) -> Any:
     """
     name, inside = type(operator).__name__, type(operator.environment).__name__
     if not hasattr(require_reward(operator, feedback), "reward"):
-        raise InputError(f"{name} is for environments with one reward a round; {inside} has none")
+        raise InputError(f"{name} needs an environment with one reward per round; {inside} has none")
     if jnp.ndim(feedback.reward):
-        raise InputError(f"{name} is for environments with one reward a round; {inside} has several")
+        raise InputError(f"{name} needs an environment with one reward per round; {inside} has several")
     return feedback

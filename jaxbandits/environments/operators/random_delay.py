@@ -27,7 +27,7 @@ class DelayLaw(Protocol):
     """Protocol of distributions of delays."""
 
     def draw(self, key: jax.Array, bound: int) -> jax.Array:
-        """Draw a delay `[]`, 0 or more; the caller replaces larger delays than `bound` by `bound`."""
+        """Draw a delay `[]`, 0 or more; the caller replaces delays larger than `bound` with `bound`."""
         ...
 
 
@@ -41,7 +41,7 @@ class UniformDelay:
 
 @pytree
 class GeometricDelay:
-    """Delay with $P(D = k) = (1 - q) q^k$, $q = mean / (1 + mean)$; larger delays than `bound` become `bound`."""
+    """Delay with $P(D = k) = (1 - q) q^k$, $q = mean / (1 + mean)$; delays larger than `bound` become `bound`."""
 
     mean: ArrayLike = param(10.0, "[0, inf)", "mean delay without the bound")
 

@@ -107,7 +107,7 @@ class SharedArms:
         del t, obs
         index = decision.index
         if index.shape != (self.n_players,):
-            raise InputError(f"the environment has {self.n_players} players, the learner {index.shape[0]}")
+            raise InputError(f"the environment has {self.n_players} players, but the learner has {index.shape[0]}")
         coins = jnp.where(rng.uniforms(key, self.n_arms) < state.means, 1.0, 0.0)
         meets = jnp.sum(index[:, None] == index, axis=1, dtype=jnp.int32) > 1
         is_on = index[:, None] == jnp.arange(self.n_arms, dtype=index.dtype)  # a gather would not be vectorised

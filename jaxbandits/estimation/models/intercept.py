@@ -38,7 +38,9 @@ class Intercept(FeatureModel):
         check_model("Intercept.model", self.model)
         dim = getattr(self.model, "dim", None)
         if dim is None or dim < 2:
-            raise InputError(f"Intercept.model must have a dim of at least 2, {type(self.model).__name__} has {dim}")
+            raise InputError(
+                f"Intercept.model must have a dim of at least 2, but {type(self.model).__name__} has {dim}"
+            )
 
     @property
     def n_arms(self) -> int:

@@ -5,9 +5,8 @@
     Matern, nu = 3/2      k(r) = (1 + s) exp(-s),            s = sqrt(3) r
 
 Kernels have variance 1; the field `scale` of a model or an environment multiplies the standard deviation. By Bochner's
-theorem k is the mean of
-cos(w'(x - x') / l) over a distribution of w, which is the standard normal distribution for the squared exponential
-kernel, and Student's t distribution with 2 nu degrees of freedom for Matern kernels.
+theorem k is the mean of cos(w'(x - x') / l) over a distribution of w, which is the standard normal distribution for the
+squared exponential kernel, and Student's t distribution with 2 nu degrees of freedom for Matern kernels.
 """
 
 import math
@@ -84,8 +83,7 @@ def covariance_root(gram: jax.Array) -> jax.Array:
     """Return L `[K, K]` such that L L' = gram, for a positive semidefinite and possibly singular matrix.
 
     The columns of L are scaled eigenvectors in decreasing order of their eigenvalues, where negative eigenvalues count
-    as
-    0. The first r columns therefore give the best approximation of rank r.
+    as 0. The first r columns therefore give the best approximation of rank r.
     """
     values, vectors = jnp.linalg.eigh(gram)
     return (vectors * jnp.sqrt(jnp.maximum(values, 0.0)))[:, ::-1]

@@ -71,7 +71,7 @@ class LangevinNetwork(PerceptronModel):
         super().check()
         if self.n_arms is None and is_positive(self.feel_good):
             raise InputError(
-                "LangevinNetwork.feel_good needs n_arms: the buffer stores only the features of the arms played"
+                "LangevinNetwork.feel_good needs n_arms, because the buffer stores only the features of the arms played"
             )
 
     @property

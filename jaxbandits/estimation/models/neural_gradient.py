@@ -6,10 +6,10 @@
     f_k     = f(x_k; w),   w_k = R sqrt(g_k'Z^{-1} g_k / m),   sample: f_k + w_k z_k, z independent standard normals
     w       from w_0 by n_steps steps on  L(w) = sum (f(x_s; w) - reward_s)^2 / 2 + m lambda ||w - w_0||^2 / 2
 
-NeuralUCB (Zhou, Li & Gu, 2020) is `UCB(beta=gamma)` with R = 1; NeuralTS (Zhang et al., 2021), whose s is
-sqrt(lambda g'Z^{-1} g / m), is `Thompson(scale=nu)` with R = sqrt(lambda). If n_arms is
-given, the features of arm k are the context x in block k and 0 elsewhere. Each arm then has its own part of W_1, and
-its gradient with respect to the other parts is 0, so that a round costs no more than with one block.
+NeuralUCB (Zhou, Li & Gu, 2020) is `UCB(beta=gamma)` with R = 1. NeuralTS (Zhang et al., 2021), whose s is
+sqrt(lambda g'Z^{-1} g / m), is `Thompson(scale=nu)` with R = sqrt(lambda). If n_arms is given, the features of arm k
+are the context x in block k and 0 elsewhere. Each arm then has its own part of W_1, and its gradient with respect to
+the other parts is 0, so that a round costs no more than with one block.
 
 Notation: m n_hidden, L depth, lambda ridge, R noise_scale. The cost per round is n_steps / train_every passes over the
 stored rounds, and K gradients for `width` and `sample`.

@@ -78,7 +78,8 @@ class NeuralLinear(FeatureModel):
             )
         if getattr(self.network, "architecture", None) is not None:
             raise InputError(
-                "NeuralLinear.network must be a perceptron: with architecture=, its last hidden layer is not known"
+                "NeuralLinear.network must be a perceptron (without architecture=...), because otherwise its last "
+                "hidden layer is not known"
             )
         if self.model.reads_context != self.network.reads_context:
             reads = "a context" if self.network.reads_context else "features of arms"

@@ -34,7 +34,9 @@ class PerArm:
         """Raise InputError for a model that reads a context itself."""
         check_model("PerArm.model", self.model)
         if self.model.reads_context:
-            raise InputError(f"PerArm.model must read features of arms; {type(self.model).__name__} reads a context")
+            raise InputError(
+                f"PerArm.model must read features of arms, but {type(self.model).__name__} reads a context"
+            )
 
     @property
     def dim(self) -> int:

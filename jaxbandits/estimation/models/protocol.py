@@ -81,7 +81,7 @@ def check_model(name: str, model: Any) -> None:
     """Raise `InputError` for an object that is not a model."""
     missing = [method for method in _REQUIRED if not hasattr(model, method)]
     if missing or isinstance(model, type):
-        lacks = "is a class: make an instance of it" if isinstance(model, type) else f"has no {missing[0]!r}"
+        lacks = "is a class: pass an instance of it" if isinstance(model, type) else f"has no {missing[0]!r}"
         raise InputError(f"{name} must be a model such as models.Ridge(n_arms=3, dim=2); {format_value(model)} {lacks}")
 
 

@@ -53,7 +53,7 @@ class RandomFeatures(FeatureModel):
         check_model("RandomFeatures.model", self.model)
         check_kernel("RandomFeatures.kernel", self.kernel)
         if getattr(self.model, "dim", None) is None:
-            raise InputError(f"RandomFeatures.model must have a dimension, {type(self.model).__name__} has none")
+            raise InputError(f"RandomFeatures.model must have a dimension, but {type(self.model).__name__} has none")
 
     @property
     def dim(self) -> int:

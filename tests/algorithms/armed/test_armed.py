@@ -232,7 +232,7 @@ def test_catoni_estimate_under_heavy_tails(rng):
 
 def test_the_earlier_name_of_the_positive_count_warns():
     state = Pulls(jnp.array([3.0, 0.0]), jnp.array([1.0, 0.0]))
-    with pytest.warns(DeprecationWarning, match="use positive_count"):
+    with pytest.warns(DeprecationWarning, match="use `positive_count`"):
         np.testing.assert_array_equal(state.played, state.positive_count)
     np.testing.assert_array_equal(state.positive_count, [3.0, 1.0])
 
@@ -342,7 +342,7 @@ def test_features_are_not_looked_at(key):
     learner = UCB1(n_arms=3)
     decision = learner.select(key, jnp.int32(1), learner.init(key), ArmObs(jnp.eye(3, 2)))
     np.testing.assert_array_equal(decision.x, [0.0, 1.0])
-    with pytest.raises(InputError, match="shows 4 arms, but the learner has n_arms=3"):
+    with pytest.raises(InputError, match="has 4 arms, but the learner has n_arms=3"):
         learner.select(key, jnp.int32(0), learner.init(key), IndexObs.of(4))
     state = learner.update(
         key, jnp.int32(0), learner.init(key), None, ArmDecision(jnp.int32(2), jnp.zeros(2)), Reward(0.5)

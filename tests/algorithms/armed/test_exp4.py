@@ -83,7 +83,7 @@ def test_regret_is_below_the_bound():
     ("learner", "environment", "message"),
     [
         (Exp4(n_arms=5, n_experts=2), BernoulliArms(n_arms=5), "advice of experts, which BernoulliArms does not"),
-        (Exp4(n_arms=5, n_experts=2), AdvisedArms.example(), r"advice of shape \[4, 5\], .* n_experts=2"),
+        (Exp4(n_arms=5, n_experts=2), AdvisedArms.example(), r"advice of shape \[4, 5\], .* \[2, "),
     ],
 )
 def test_learners_that_do_not_suit_are_refused(learner, environment, message):

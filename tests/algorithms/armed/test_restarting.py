@@ -136,7 +136,7 @@ def test_wrong_arguments():
     for make, said in (
         (lambda: Restarting(policy=Exp3(n_arms=3), detector=detectors.CUSUM()), "policy must be an index policy"),
         (lambda: Restarting(policy=SWUCB(n_arms=3, window=5), detector=detectors.CUSUM()), "counts and sums"),
-        (lambda: Restarting(policy=policy, detector=3.0), "detector must be one of jaxbandits.detectors"),
+        (lambda: Restarting(policy=policy, detector=3.0), "detector must be a detector of jaxbandits.detectors"),
         (lambda: Restarting.glr(policy=Exp3(n_arms=3), horizon=10, changes=1), "policy must be an index policy"),
         (lambda: Restarting.glr(policy=policy, horizon=10, changes=11), "changes must"),
         (lambda: Restarting(policy=policy, detector=detectors.HalfWindows(window=5)), "window must be even, got 5"),
@@ -144,7 +144,7 @@ def test_wrong_arguments():
     ):
         with pytest.raises(InputError, match=said):
             simulate(make(), BernoulliArms(n_arms=3), 3, 2, progress=False)
-    with pytest.raises(InputError, match="the oracle knows 3 arms, the learner has 2"):
+    with pytest.raises(InputError, match="are for 3 arms, but the learner has 2"):
         oracle = detectors.Oracle.from_phases(MEANS, STARTS)
         simulate(Restarting(policy=KLUCB(n_arms=2), detector=oracle), BernoulliArms(n_arms=2), 3, 2, progress=False)
 

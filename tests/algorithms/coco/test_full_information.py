@@ -276,7 +276,7 @@ class TestDomains:
     @pytest.mark.parametrize("name", MAKERS)
     def test_a_set_that_cannot_is_refused_by_name(self, name):
         domain, missing = (WholeSpace(), "lmo") if name in FREE else (Polytope(vertices=np.eye(2)), "project")
-        message = f"domain must have '{missing}'; {type(domain).__name__} has not"
+        message = f"domain must have '{missing}'; {type(domain).__name__} lacks it"
         with pytest.raises(InputError, match=message) as caught:
             validate(MAKERS[name](dim=2, domain=domain))
         assert "\n" not in str(caught.value)

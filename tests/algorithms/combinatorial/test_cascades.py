@@ -124,7 +124,7 @@ def test_sets_that_an_oracle_cannot_choose_are_refused():
     for make, said in (
         (lambda: CombUCB1(n_items=3, oracle=TopM(size=4)), "size must be at most n_items=3, got 4"),
         (lambda: CTS(n_items=3, oracle=Partition(blocks=2, block_size=2)), "must be n_items=3, got 2 "),
-        (lambda: CTS(n_items=3, oracle=7), "oracle must be one of jaxbandits.oracles"),
+        (lambda: CTS(n_items=3, oracle=7), "oracle must be an oracle of jaxbandits.oracles"),
     ):
         with pytest.raises(InputError, match=said):
             simulate(make(), SemiBandit(n_items=3, oracle=TopM(size=1)), 2, 2, progress=False)
@@ -151,11 +151,11 @@ def test_only_what_was_seen_counts(seen):
 def test_wrong_sizes_and_wrong_families_are_refused_in_one_line():
     clicks = CascadingClicks(n_items=5, list_size=2)
     for learner, env, said in (
-        (CascadeUCB1(n_items=4, list_size=2), clicks, "shows 5 items, but the learner has n_items=4"),
-        (CascadeUCB1(n_items=5, list_size=3), clicks, "takes 2 items a round, the learner chooses 3"),
+        (CascadeUCB1(n_items=4, list_size=2), clicks, "has 5 items, but the learner has n_items=4"),
+        (CascadeUCB1(n_items=5, list_size=3), clicks, "takes 2 items per round, but the learner chooses 3"),
         (CascadeUCB1(n_items=5, list_size=6), clicks, "list_size must be at most n_items=5, got 6"),
-        (UCB1(n_arms=5), clicks, r"CascadingClicks takes SetDecision.*take a learner of jaxbandits.combinatorial"),
-        (CascadeUCB1(n_items=5, list_size=2), BernoulliArms(n_arms=5), "take an environment of jaxbandits.combinatori"),
+        (UCB1(n_arms=5), clicks, r"CascadingClicks takes SetDecision.*use a learner of jaxbandits.combinatorial"),
+        (CascadeUCB1(n_items=5, list_size=2), BernoulliArms(n_arms=5), "use an environment of jaxbandits.combinatori"),
     ):
         with pytest.raises(InputError, match=said) as error:
             simulate(learner, env, 5, 2, progress=False, width=1)

@@ -125,7 +125,7 @@ def test_environments_reveal_what_learners_declare_and_no_more():
     clicks = PositionClicks(n_items=5, list_size=2, examination=EXAMINATION[:2])
     for learner in (CascadeUCB1(n_items=5, list_size=2), CombUCB1(n_items=5, oracle=TopM(size=2)),
                     CTS(n_items=5, oracle=TopM(size=2))):  # fmt: skip
-        with pytest.raises(InputError, match=r"needs ItemRewards\(reward, seen\).*seen missing"):
+        with pytest.raises(InputError, match=r"needs ItemRewards\(reward, seen\).*without seen"):
             simulate(learner, clicks, 5, 2, progress=False, width=1)
     for env in (clicks, CascadingClicks(n_items=5, list_size=2), SemiBandit(n_items=5, oracle=TopM(size=2))):
         simulate(FullBanditTS(n_items=5, oracle=TopM(size=2)), env, 5, 2, progress=False, width=1)
@@ -144,7 +144,7 @@ def test_wrong_arguments_are_refused_in_one_line():
         (lambda: PBMUCB(n_items=3, list_size=2, examination=[0.5]), r"must have shape \[2\]"),
         (lambda: PBMUCB.theory(n_items=2, examination=EXAMINATION), "list_size must be at most n_items=2, got 3"),
         (lambda: FullBanditTS(n_items=3, oracle=TopM(size=4)), "size must be at most n_items=3, got 4"),
-        (lambda: FullBanditTS(n_items=4, oracle=TopM(size=2)), "shows 3 items, but the learner has n_items=4"),
+        (lambda: FullBanditTS(n_items=4, oracle=TopM(size=2)), "has 3 items, but the learner has n_items=4"),
     ):
         with pytest.raises(InputError, match=said) as error:
             simulate(make(), env, 5, 2, progress=False, width=1)

@@ -188,7 +188,7 @@ def test_tables_show_one_context():
             "BernoulliArms does not provide: .* jaxbandits.armed",
         ),
         (OFUL(dim=P), ENV, "of arms, which LinearContexts does not provide: .* jaxbandits.contextual"),
-        (DisjointLinUCB(n_arms=3, dim=P), ENV, "shows 4 arms, but the learner has n_arms=3"),
+        (DisjointLinUCB(n_arms=3, dim=P), ENV, "has 4 arms, but the learner has n_arms=3"),
         (DisjointLinUCB(n_arms=K, dim=5), ENV, "has dim=5, but the environment has dim=3"),
     ],
     ids=["arms", "numbers", "features", "arms by number", "dim"],
@@ -199,7 +199,7 @@ def test_learners_that_do_not_suit_are_refused_in_one_line(learner, environment,
 
 
 def test_bad_input_of_bounds():
-    with pytest.raises(InputError, match=r"RegCBOpt.low must be less than high, got 1.0 and 1.0"):
+    with pytest.raises(InputError, match=r"RegCBOpt.low must be less than high, got low=1.0 and high=1.0"):
         validate(RegCBOpt(n_arms=K, dim=P, oracle=ORACLE, low=1.0))
 
 

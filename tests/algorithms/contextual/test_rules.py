@@ -203,7 +203,7 @@ def test_predictions_that_are_no_numbers_leave_probabilities(rng, key):
         ("model/ensemble", rules.IDS(), "IDS needs a model with 'noise', which Ensemble lacks"),
         ("model/logistic_regression", rules.GPTS(), "GPTS needs a model with 'information'"),
         ("model/ridge", rules.FALCON(), r"'previous_epoch', which Ridge lacks: models.DoublingEpochs\(model=...\)"),
-        ("model/ridge", rules.UCB, "rule must be made of numbers"),
+        ("model/ridge", rules.UCB, "rule must be a number, an array of numbers or a tree of them"),
         ("model/ridge", OFUL(dim=2), "must be a rule such as"),
     ],
 )  # fmt: skip

@@ -141,7 +141,7 @@ class TestEveryLearner:
 
     def test_where_w_has_no_diameter(self, name):
         example = dataclasses.replace(ALGORITHMS[name].example, domain=WholeSpace())
-        with pytest.raises(InputError, match=f"{type(example).__name__}.diameter_sq, or step_w"):
+        with pytest.raises(InputError, match=f"{type(example).__name__}.diameter_sq must be given, or else step_w"):
             validate(example)
         validate(dataclasses.replace(example, diameter_sq=2.0))
         known = dataclasses.replace(example, step_w=0.1, step_q=0.2)
@@ -155,7 +155,7 @@ class TestEveryLearner:
             with pytest.raises(InputError, match=f"{type(example).__name__}.{match}"):
                 validate(dataclasses.replace(example, **fields))
 
-        refuses("dim(, or start,)? must be given", dim=None)
+        refuses("dim( or .*start)? must be given", dim=None)
         refuses("start must have shape", start=np.zeros(2))
         refuses("domain must be an object such as L2Ball", domain=3.0)
         refuses("w_scale must lie in", w_scale=-1.0)
@@ -165,7 +165,7 @@ class TestEveryLearner:
         if hasattr(example, "sampler"):
             refuses("sampler must be one of dep_round, systematic, got 'poisson'", sampler="poisson")
         if hasattr(example, "budgets"):
-            refuses("budgets must be two or more whole numbers", budgets=(5,))
+            refuses("budgets must be a sequence of at least two whole numbers", budgets=(5,))
             refuses("budgets must lie in", budgets=(5, 0))
             refuses("budgets is static and must be hashable", budgets=[5, 5])
         else:

@@ -181,10 +181,10 @@ def test_a_duel_of_an_arm_with_itself_counts_nowhere(key):
 def test_wrong_sizes_and_wrong_families_are_refused_in_one_line():
     env = DuelingArms(n_arms=3)
     for learner, where, said in (
-        (RUCB(n_arms=4), env, "shows 3 arms, but the learner has n_arms=4"),
-        (UCB1(n_arms=3), env, r"DuelingArms takes PairDecision.*take a learner of jaxbandits.duels"),
+        (RUCB(n_arms=4), env, "has 3 arms, but the learner has n_arms=4"),
+        (UCB1(n_arms=3), env, r"DuelingArms takes PairDecision.*use a learner of jaxbandits.duels"),
         (CascadeUCB1(n_items=3, list_size=2), env, r"DuelingArms takes PairDecision"),
-        (RMED1(n_arms=3), BernoulliArms(n_arms=3), "take an environment of jaxbandits.duels"),
+        (RMED1(n_arms=3), BernoulliArms(n_arms=3), "use an environment of jaxbandits.duels"),
         (Sparring(policy=RUCB(n_arms=3)), env, "policy must be a learner of jaxbandits.armed"),
     ):
         with pytest.raises(InputError, match=said) as error:

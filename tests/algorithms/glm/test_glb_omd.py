@@ -382,5 +382,5 @@ class TestInput:
 
     @pytest.mark.parametrize("radius", ["theory", "data"])
     def test_a_link_that_does_not_exist_at_the_first_estimate(self, radius):
-        with pytest.raises(InputError, match="GLBOMD without a center needs a link that exists around 0, which Expo"):
+        with pytest.raises(InputError, match="GLBOMD without a center needs a link that is defined around 0, but Expo"):
             validate(GLBOMD(dim=2, link=Exponential(), radius_rule=radius))

@@ -295,14 +295,14 @@ def test_arms_that_change_under_counts_end_the_trial():
     [
         (OFUGLB(dim=2), r"OFUGLB needs either n_arms .* got neither"),
         (OFULogR(dim=2, n_arms=3, capacity=9), r"OFULogR needs either n_arms .* got both"),
-        (GLMUCB(dim=2, capacity=9, horizon=10), r"GLMUCB.capacity must be at least the horizon, got 9 < 10"),
+        (GLMUCB(dim=2, capacity=9, horizon=10), r"GLMUCB.capacity must be at least the horizon 10, got 9"),
         (
             GLMUCB(dim=2, n_arms=3, horizon=9, radius_rule="dets"),
             r"unknown GLMUCB.radius_rule 'dets'; did you mean 'det'",
         ),
         (RSGLinCB(dim=2, n_arms=3, horizon=9, centre="lat"), r"unknown RSGLinCB.centre 'lat'; did you mean 'late'"),
         (OFUGLB(dim=2, n_arms=3, lipschitz="dat"), r"unknown OFUGLB.lipschitz 'dat'; did you mean 'data'"),
-        (OFUGLB(dim=2, n_arms=3, link=Exponential()), r"OFUGLB needs a link that exists around 0, which Exponential"),
+        (OFUGLB(dim=2, n_arms=3, link=Exponential()), r"OFUGLB needs a link that is defined around 0, but Exponential"),
         (RSGLinCB(dim=2, n_arms=3, horizon=9, det_ratio=1.0), r"RSGLinCB.det_ratio must lie in \(1, inf\)"),
     ],
 )

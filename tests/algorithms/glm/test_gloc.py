@@ -108,7 +108,7 @@ def test_regret_bound_of_the_learner_holds_on_every_trace(name):
 def test_input():
     with pytest.raises(InputError, match=r"GLOC.link must be an object such as"):
         validate(GLOC(dim=2, link=0.5))
-    with pytest.raises(InputError, match="GLOC needs a link that exists around 0, which Exponential does not"):
+    with pytest.raises(InputError, match="GLOC needs a link that is defined around 0, but Exponential is not"):
         validate(GLOC(dim=2, link=Exponential(), noise_scale=1.0, curvature=0.1))
     with pytest.raises(InputError, match=r"GLOC.curvature must lie in \(0, inf\)"):
         validate(GLOC(dim=2, curvature=0.0))

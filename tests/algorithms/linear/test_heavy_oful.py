@@ -342,7 +342,7 @@ def test_capacity_presets_and_bad_values(rng):
     assert (practical.capacity, practical.tau_scale) == (70, 0.5)
     assert practical.beta_scale == MULTIPLIERS["heavy_oful"]["beta_scale"]
     assert (practical.c0, practical.c1) == (2.0, 1.0)
-    with pytest.raises(InputError, match=r"HeavyOFUL\.capacity must be at least the horizon, got 40 < 50"):
+    with pytest.raises(InputError, match=r"HeavyOFUL\.capacity must be at least the horizon 50, got 40"):
         validate(HeavyOFUL(dim=2, capacity=40, horizon=50))
     with pytest.raises(InputError, match=r"HeavyOFUL\.norm_bound must lie in \(0, inf\), got inf"):
         validate(HeavyOFUL.theory(dim=2, horizon=50, norm_bound=np.inf))

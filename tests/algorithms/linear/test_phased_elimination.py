@@ -75,5 +75,5 @@ def replay(arms, theta, available, rng, key):
 
 
 def test_arms_that_change_are_refused():
-    with pytest.raises(InputError, match="PhasedElimination needs an environment with fixed arms"):
+    with pytest.raises(InputError, match="PhasedElimination needs an environment whose arms are fixed"):
         simulate(PhasedElimination(dim=2), FreshArms(dim=2, n_arms=3), 5, 2, progress=False)

@@ -95,7 +95,7 @@ def test_presets_and_bad_values():
     assert (preset.capacity, preset.ridge, preset.beta_scale) == (100, 3.0, 0.7)
     assert TOFU.theory(dim=3, horizon=np.array([50, 70]), capacity=90).capacity == 90
     validate(TOFU.theory(dim=3, horizon=np.array([50, 70])))
-    with pytest.raises(InputError, match=r"TOFU\.capacity must be at least the horizon, got 99 < 100"):
+    with pytest.raises(InputError, match=r"TOFU\.capacity must be at least the horizon 100, got 99"):
         validate(TOFU.theory(dim=2, horizon=100, capacity=99))
     with pytest.raises(InputError, match=r"TOFU\.reward_moment must lie in \(0, inf\), got 0"):
         validate(TOFU.theory(dim=2, horizon=100, reward_moment=0.0))

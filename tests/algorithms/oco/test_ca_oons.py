@@ -341,10 +341,10 @@ def test_meters_of_the_meta_algorithm_know_its_forms(rng):
     np.testing.assert_array_equal(ours, alone)
     assert 0.0 < ours[0] <= 1.0
     for measure in (meters.meta_allowance(0), meters.meta_budget):
-        with pytest.raises(InputError, match="restarts its sums"):
+        with pytest.raises(InputError, match="resets its sums"):
             measure(played._replace(algorithm=anytime))
     for measure in (meters.meta_regret(0), meters.meta_budget, meters.worst_meta_precondition):
-        with pytest.raises(InputError, match="know CAOONS, not OONS"):
+        with pytest.raises(InputError, match="apply only to CAOONS, not to OONS"):
             measure(played._replace(algorithm=OONS(dim=2)))
 
 
@@ -436,5 +436,5 @@ def test_inputs():
     for wrong in ({"n_base": 0}, {"lipschitz": -1.0}, {"radius": 0.0}, {"c_meta": 0.0}, {"n_small": -1}):
         with pytest.raises(InputError):
             validate(CAOONS(**{"dim": 2, "n_base": 3, **wrong}))
-    with pytest.raises(InputError, match="certificates know"):
+    with pytest.raises(InputError, match="certificates apply to"):
         rounds.inside("oons", None, None, None)

@@ -108,12 +108,12 @@ def test_as_many_players_as_arms_find_an_arm_each():
 def test_wrong_arguments_are_refused_in_one_line():
     env = SharedArms(n_arms=4, n_players=2)
     for learner, where, said in (
-        (MCTopM.theory(n_arms=5, n_players=2), env, "shows 4 arms, but the learner has n_arms=5"),
-        (MCTopM.theory(n_arms=4, n_players=3), env, "has 2 players, the learner 3"),
+        (MCTopM.theory(n_arms=5, n_players=2), env, "has 4 arms, but the learner has n_arms=5"),
+        (MCTopM.theory(n_arms=4, n_players=3), env, "has 2 players, but the learner has 3"),
         (MCTopM.theory(n_arms=4, n_players=5), env, "n_players must be at most n_arms=4, got 5"),
         (MCTopM(policy=ThompsonBeta(n_arms=4), n_players=2), env, "deterministic .* such as KLUCB"),
         (MCTopM(policy=Exp3(n_arms=4), n_players=2), env, "deterministic .* such as KLUCB"),
-        (UCB1(n_arms=4), env, r"SharedArms takes TeamDecision.*take a learner of jaxbandits.teams"),
+        (UCB1(n_arms=4), env, r"SharedArms takes TeamDecision.*use a learner of jaxbandits.teams"),
         (Selfish(policy=KLUCB(n_arms=4), n_players=2), BernoulliArms(n_arms=4), "environment of jaxbandits.teams"),
         (MCTopM.theory(n_arms=4, n_players=2), operators.with_delay(env, 3), "MCTopM"),
     ):

@@ -83,7 +83,7 @@ def test_late_clicks_arrive_and_noise_is_refused():
     (late,) = simulate(learner, operators.with_delay(env, 3), 50, 4, progress=False).trials.values()
     assert late.healthy.all() and not late.inadmissible.any()
     for made in (operators.with_corruption(env, rounds=3), operators.with_noise(env, _gaussian())):
-        with pytest.raises(InputError, match="is for environments with one reward a round; CascadingClicks has sev"):
+        with pytest.raises(InputError, match="needs an environment with one reward per round; CascadingClicks has sev"):
             simulate(learner, made, 5, 2, progress=False)
 
 

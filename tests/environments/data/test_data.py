@@ -272,12 +272,12 @@ def test_columns_of_a_log_that_nobody_asked_for_are_not_used(tmp_path):
     read = LoggedReplay.from_file(path, action="arm", reward="paid", seen=["age"])
     np.testing.assert_array_equal(read.log.seen, [[0.5], [0.1], [0.9]])
     assert LoggedReplay.from_file(path, action="arm", reward="paid", seen=[]).log.seen is None
-    with pytest.warns(UserWarning, match=r"columns when, age, city are not used: name the context, seen="):
+    with pytest.warns(UserWarning, match=r"columns when, age, city are not used: pass seen="):
         assert LoggedReplay.from_file(path, action="arm", reward="paid").log.seen is None
     for seen, message in (
         (["city"], r"line 2: column 5 \(city\) must be a finite number, got 'Oslo'"),
         (["sex"], "unknown column of .*'sex'"),
-        ("age", "seen must be a list of columns, got 'age'"),
+        ("age", "seen must be a list of column names, got 'age'"),
         (["arm"], "are the same column"),
     ):
         with pytest.raises(InputError, match=message):
@@ -290,13 +290,16 @@ def test_labels_of_pandas_are_text():
 
 
 WRONG_DATA = [
-    (lambda: TableBandit.from_table([["red"], ["blue"]], [1, 2]), r"one-hot encoding, such as pandas.get_dummies"),
-    (lambda: TableBandit.from_table([[np.nan], [1.0]], [1, 2]), r"fill in or leave out rows with missing values"),
+    (lambda: TableBandit.from_table([["red"], ["blue"]], [1, 2]), r"one-hot by pandas.get_dummies"),
+    (lambda: TableBandit.from_table([[np.nan], [1.0]], [1, 2]), r"fill in missing values or leave out their rows"),
     (
         lambda: LoggedReplay.from_log(["a", "b", "c"], [1.0, 1.0, 0.0], n_arms=2),
         r"index has 3 different actions \(a, b, c\), but n_arms is 2",
     ),
-    (lambda: TableBandit.from_table(np.ones((3, 2)), ["a"] * 3), "labels must be of at least two kinds, got 1"),
+    (
+        lambda: TableBandit.from_table(np.ones((3, 2)), ["a"] * 3),
+        "labels must have at least two different values, got 1",
+    ),
     (lambda: TableBandit.from_table(np.ones((3, 2)), [1, 2]), r"shapes \(n, d\) and \(n,\) .* got \(3, 2\) and \(2,\)"),
     (
         lambda: TableBandit.from_table([[1.0], [np.nan]], [1, 2]),
@@ -310,10 +313,13 @@ WRONG_DATA = [
     ),
     (
         lambda: LoggedReplay.from_log([0, 3], [1.0, 1.0], n_arms=3),
-        r"index has 2 different actions \(0, 3\), but n_arms is 3: give all",
+        r"index has 2 different actions \(0, 3\), but n_arms is 3: pass actions=",
     ),
     (lambda: LoggedReplay.from_log([0.5], [1.0], n_arms=3), "index must hold names or whole numbers, got 0.5"),
-    (lambda: LoggedReplay.from_log([0], [1.0, 1.0], n_arms=3), r"one entry per event: reward has 2, action \(1,\)"),
+    (
+        lambda: LoggedReplay.from_log([0], [1.0, 1.0], n_arms=3),
+        r"one entry per event: reward has 2, but action has shape \(1,\)",
+    ),
     (lambda: LoggedReplay.from_log([0], [1.0], n_arms=1, order="iid"), "unknown order of LoggedReplay 'iid'"),
     (lambda: RecordedTrace.from_arrays(np.ones((3, 2)), np.ones(2)), "arms, index and reward of 2 rounds"),
     (lambda: RecordedTrace.from_arrays(np.ones((3, 2)), [1.0], [3]), r"whole numbers in \[0, 3\)"),

@@ -93,7 +93,7 @@ def test_events_are_put_in_the_order_of_time():
         ("age", None, r"context \(column 'age'\) must be finite, but row 2 \(from 0\) is"),
         ("p", 1.5, r"propensity must lie in \(0, 1\], got 1.5"),
         ("p", 0.0, r"propensity must lie in \(0, 1\], got 0"),
-        ("ad", "d", r"action \(column 'ad'\): 'd' in row 2 \(from 0\) is none of the actions c, b, a"),
+        ("ad", "d", r"action \(column 'ad'\): 'd' in row 2 \(from 0\) is not one of the actions c, b, a"),
     ],
 )
 def test_missing_and_wrong_entries_are_named_by_row_and_column(library, column, bad, message):
@@ -107,15 +107,15 @@ def test_missing_and_wrong_entries_are_named_by_row_and_column(library, column, 
     [
         ({"action": "add"}, r"action: unknown column of the frame 'add'; did you mean 'ad'"),
         ({"context": ["hour", "aeg"]}, r"context: unknown column of the frame 'aeg'; did you mean 'age'"),
-        ({"context": "age"}, r"context must be a list of columns, got 'age'"),
+        ({"context": "age"}, r"context must be a list of column names, got 'age'"),
         ({"context": ["age", "age"]}, r"context must name one or more different columns"),
         (
             {"context": ["ad"]},
-            r"context \(column 'ad'\) must be numbers .*: text becomes numbers",
+            r"context \(column 'ad'\) must be numbers .*: encode text as numbers",
         ),
         ({"reward": 3}, r"reward: unknown column of the frame 3"),
         ({"time": "ad"}, r"time must be numbers"),
-        ({"actions": ["b", "c"]}, r"'a' in row 1 \(from 0\) is none of the actions b, c"),
+        ({"actions": ["b", "c"]}, r"'a' in row 1 \(from 0\) is not one of the actions b, c"),
     ],
 )
 def test_wrong_names_of_columns_are_one_line(change, message):
@@ -126,7 +126,7 @@ def test_wrong_names_of_columns_are_one_line(change, message):
 
 def test_what_is_no_frame_is_one_line():
     for frame, message in (
-        (pl.LazyFrame(COLUMNS), r"got LazyFrame; collect\(\) a lazy one"),
+        (pl.LazyFrame(COLUMNS), r"got LazyFrame; call collect\(\) on a lazy frame"),
         (np.eye(3), "got ndarray"),
         ("log.csv", "got str"),
         (pd.DataFrame([["a", 1, 2]], columns=["ad", "paid", "paid"]), "column 'paid' occurs twice"),
@@ -156,13 +156,13 @@ def test_tables_groups_and_streams_from_frames():
         stream = DataStream.from_frame(frame, target="paid", features=["age", "hour"])
         np.testing.assert_array_equal(stream.table.targets, COLUMNS["paid"])
         np.testing.assert_array_equal(stream.table.features[:, 1], COLUMNS["hour"])
-    with pytest.raises(InputError, match=r"label \(column 'ad'\): 'b' in row 0 .* none of the classes a, c"):
+    with pytest.raises(InputError, match=r"label \(column 'ad'\): 'b' in row 0 .* not one of the classes a, c"):
         TableBandit.from_frame(COLUMNS, label="ad", features=["age"], classes=["a", "c"])
 
 
 def test_a_label_for_every_row_is_told():
     rows = np.arange(30)
-    with pytest.warns(UserWarning, match=r"30 rows have 30 different labels, each of them an arm"):
+    with pytest.warns(UserWarning, match=r"30 rows have 30 different labels, each of which is an arm"):
         TableBandit.from_frame({"id": rows, "x": rows}, label="id", features=["x"])
 
 
@@ -340,7 +340,7 @@ def test_the_order_of_the_names_is_said_where_it_matters():
     with pytest.raises(InputError, match=r"of the 3 actions in alphabetical order: banner, email, popup; got shape"):
         evaluate(given, np.ones(2))
     assert "actions" not in repr(evaluate(draws.integers(3, size=300), reward, third, np.full(3, 1 / 3)))
-    with pytest.warns(UserWarning, match=r"context \[n, K, d\] are taken for the 3 actions in alphabetical"):
+    with pytest.warns(UserWarning, match=r"context \[n, K, d\] are assumed to be the 3 actions in alphabetical"):
         Log.from_arrays(action, reward, third, np.ones((300, 3, 2)))
     Log.from_arrays(action, reward, third, np.ones((300, 3, 2)), actions=list(names))
 
@@ -385,19 +385,21 @@ def test_wrong_propensities_are_warned_of_once_with_action_and_number():
     permuted = draws.permutation(propensity)
     by_hand = np.sum(1.0 / permuted[action == 0]) / n
     assert by_hand == pytest.approx(1.8, rel=0.1)  # 0.6 times the mean of 1/p, which is 3
-    wrong = rf"events with action 'b' and divided by all 3,000, is {by_hand:.3g} \(standard error .* at most 1"
+    wrong = rf"events with action 'b' and divided by all 3,000, is {by_hand:.3g} \(standard error .* at most about 1"
     with pytest.warns(UserWarning, match=wrong) as told:
         Log.from_arrays(np.array(["b", "c", "a"])[action], np.zeros(n), permuted, actions=["b", "c", "a"])
     assert len(told) == 1
     other = np.array([0.1, 0.3, 0.6])[action]  # of another policy
-    with pytest.warns(UserWarning, match=r"1/propensity averages 7\.\d+ .* there are 3 actions, 3 of them") as told:
+    with pytest.warns(
+        UserWarning, match=r"the mean of 1/propensity is 7\.\d+ .* but there are 3 actions, 3 of them"
+    ) as told:
         Log.from_arrays(action, np.zeros(n), other, actions=3)
     assert len(told) == 1
-    with pytest.warns(UserWarning, match="1/propensity averages 1.67"):  # of the most probable action
+    with pytest.warns(UserWarning, match="the mean of 1/propensity is 1.67"):  # of the most probable action
         Log.from_arrays(action, np.zeros(n), probabilities.max(axis=1), actions=3)
     with pytest.raises(InputError, match=r"propensity must lie in \(0, 1\], got \d+"):
         Log.from_arrays(action, np.zeros(n), 100.0 * propensity, actions=3)
-    with pytest.warns(UserWarning, match=r"1/propensity averages 30\d"):  # in hundreds
+    with pytest.warns(UserWarning, match=r"the mean of 1/propensity is 30\d"):  # in hundreds
         Log.from_arrays(action, np.zeros(n), propensity / 100.0, actions=3)
 
 
@@ -425,7 +427,7 @@ def test_dates_where_numbers_belong_are_called_dates(dates):
             try:
                 read()
             except InputError as error:
-                assert "these are dates; as `time` of a log give them parsed" in str(error), error
+                assert "these are dates; pass the `time` of a log as parsed dates" in str(error), error
                 assert "one-hot" not in str(error)
             else:
                 assert dates is DATES["parsed"]  # as time
@@ -461,10 +463,12 @@ def test_a_name_for_every_row_is_told():
         Log.from_arrays(ids, ones)
     with pytest.warns(UserWarning, match="Groups: 40 rows have 40 different groups"):
         Groups.from_arrays(x, ones, ids)
-    with pytest.warns(UserWarning, match="TableBandit: 40 rows have 40 different labels, each of them an arm"):
+    with pytest.warns(UserWarning, match="TableBandit: 40 rows have 40 different labels, each of which is an arm"):
         TableBandit.from_table(x, ids)
     two = ["a", "b"] * 20
-    with pytest.warns(UserWarning, match="Groups: the 40 labels are consecutive whole numbers, each once"):
+    with pytest.warns(
+        UserWarning, match="Groups: the 40 labels are consecutive whole numbers, each of which occurs once"
+    ):
         Groups.from_arrays(x, np.arange(40.0)[::-1] + 7, two)
     Groups.from_arrays(x, np.arange(40.0) ** 2, two)
     Log.from_arrays(["a", "b"] * 20, ones)
@@ -473,7 +477,10 @@ def test_a_name_for_every_row_is_told():
 def test_the_warning_of_a_log_that_is_not_uniform_fits_what_was_given():
     action = np.where(np.random.default_rng(0).random(1000) < 0.6, 0, 1)
     for propensity, text in (
-        (None, r"LoggedReplay: without propensities all are taken to be 1/K = 0.5, but the log is not uniform \(arm 0"),
+        (
+            None,
+            r"the log has no propensities, so all are assumed to be 1/K = 0.5, but the log is not uniform \(arm 0",
+        ),
         (np.full(1000, 0.5), r"LoggedReplay: all propensities are 1/K = 0.5, but the log is not uniform \(arm 0"),
     ):
         with pytest.warns(UserWarning, match=text):

@@ -62,7 +62,7 @@ def test_arms_are_blocks_without_a_context(key):
 def test_tables_that_are_refused():
     for features, labels, message in (
         ([[1.0]], ["e", "p"], r"features and labels must have shapes"),
-        ([[1.0], [2.0]], ["e", "e"], "poisonous must be a label, .*got 'p'"),
+        ([[1.0], [2.0]], ["e", "e"], "poisonous must be one of the labels .*got 'p'"),
         ([[1.0], [np.nan]], ["e", "p"], "features"),
     ):
         with pytest.raises(InputError, match=message):

@@ -109,7 +109,7 @@ def test_unreadable_files(tmp_path):
     with pytest.raises(InputError, match=r"adult\.data, line 1: expected 15 fields"):
         load_adult(write(tmp_path, "\n"))
     unknown = "\n".join(line for line in PEOPLE.splitlines() if "?" in line)
-    with pytest.raises(InputError, match=r"has no complete rows in adult\.data and adult\.test"):
+    with pytest.raises(InputError, match=r"has no row without missing values in adult\.data and adult\.test"):
         load_adult(write(tmp_path, unknown, TESTED.splitlines()[-1]))
     with pytest.raises(InputError, match="group 'others/Female' has no rows"):
         load_adult(write(tmp_path, tested="\n".join(TESTED.splitlines()[:3]) + "\n"))

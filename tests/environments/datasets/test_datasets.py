@@ -60,7 +60,7 @@ def test_a_first_row_of_numbers_is_told(tmp_path, text):
     """It may be data, as in files without a header, or names."""
     path = tmp_path / "iris.data"
     path.write_text(text)
-    with pytest.warns(UserWarning, match=r"of 3 names in the first row are numbers .*: give header=False"):
+    with pytest.warns(UserWarning, match=r"of 3 names in the first row are numbers .*: pass header=False"):
         TextFile(path, header=True)
     assert len(TextFile(path).names) == 3
 
@@ -106,7 +106,7 @@ BAD_CSV = {
     "underscore": (b"a,b\n1_0,2\n", "line 2"),
     "empty": (b"", "holds no rows"),
     "only a header": (b"a,b\n", "holds no rows"),
-    "one column": (b"a\n1\n", "needs a feature besides a"),
+    "one column": (b"a\n1\n", "has no features, only the columns a"),
     "not text": (b"a,b\n1,2\n\xff\xfe,3\n", "not UTF-8"),
     "open quote": (b'a,b\n1,"2\n', "could not parse"),
     "nul": (b"a,b\n1,\x002\n", "line 2"),

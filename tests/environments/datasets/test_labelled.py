@@ -61,7 +61,7 @@ BROKEN = {
     "a.csv": ("h,c\n1,a\nx,b\n", r"a.csv, line 3: column 1 \(h\) must be a finite number, got 'x'"),
     "b.csv": ("h,c\n1,a\n2\n", r"b.csv, line 3: column 2 \(c\) must be a name, got ''"),
     "c.csv": ("h,c\n1,\n", r"c.csv, line 2: column 2 \(c\) must be a name, got ''"),
-    "d.csv": ("c\na\n", "d.csv needs a feature besides c"),
+    "d.csv": ("c\na\n", "d.csv has no features, only the columns c"),
     "a.libsvm": ("1 1:2\n1 2:x\n", "a.libsvm, line 2 is not readable LIBSVM"),
     "a.npz": ("PK no archive", "a.npz is not a readable npz file"),
     "a.arff": (ARFF + "1,wet\n", r"a.arff, line 13: column 3 \(class\) must be a name, got ''"),
@@ -72,7 +72,7 @@ BROKEN = {
     "f.arff": (ARFF + "{0 1}\n", r"f.arff, line 13: column 1 \(height\) must be a finite number, got '{0 1}'"),
     "l.arff": (ARFF + "1,'we,t',oak\n", r"l.arff, line 13: column 2 \(soil\): unknown value 'we,t'"),
     "m.arff": (ARFF + "1,'wet,oak\n", "m.arff: could not parse"),
-    "g.arff": (HEAD, "g.arff has no @data"),
+    "g.arff": (HEAD, "g.arff has no line @data"),
     "h.arff": (HEAD + "@data\n", "h.arff holds no rows"),
     "i.arff": (
         HEAD.replace("numeric", "string") + "@data\na,wet\n",
@@ -82,7 +82,7 @@ BROKEN = {
         HEAD.replace("numeric", "nonsense") + "@data\n1,wet\n",
         "j.arff, line 4: attribute 'height' is of type nonsense",
     ),
-    "k.arff": ("@relation a\n@attribute b numeric\n@data\n1\n", "k.arff needs a feature besides b"),
+    "k.arff": ("@relation a\n@attribute b numeric\n@data\n1\n", "k.arff has no features, only the columns b"),
 }
 
 

@@ -103,10 +103,10 @@ def test_what_is_published_is_fetched_and_found(offer_data_set, path, member, ca
     [
         ("/nowhere", "", "the server answers 404"),
         ("/other", "", r"is not ratings.txt as published \(SHA-256 "),
-        ("/half", "", "the connection ended before the file did"),
+        ("/half", "", "the connection ended before the whole file had arrived"),
         ("/half-gz", "", "is damaged or incomplete"),
         ("/half-zip", "ratings.txt", "is damaged or incomplete"),
-        ("/other-zip", "ratings.txt", "holds no ratings.txt"),
+        ("/other-zip", "ratings.txt", "does not contain ratings.txt"),
     ],
 )
 def test_anything_else_is_one_line_and_leaves_nothing(offer_data_set, path, member, message):
@@ -167,10 +167,10 @@ def test_sets_that_are_not_fetched_say_where_they_are(tmp_path, monkeypatch, cap
     assert main(["data", "list"]) == 0
     text = " ".join(capsys.readouterr().out.split())  # long lines are folded
     for name, file in (("letter", "letter-recognition.data"), ("penbased", "pendigits.tra"), ("satimage", "sat.trn")):
-        line = f"get {file} from UCI Machine Learning Repository, '"
-        assert f"to be downloaded by hand: {line}" in text and f"put it into {tmp_path / name}" in text
+        line = f"download {file} from UCI Machine Learning Repository, '"
+        assert f"to be downloaded by hand: {line}" in text and f"into the directory {tmp_path / name}" in text
         assert main(["data", "fetch", name]) == 2
-        assert f"{name} is not fetched: {line}" in capsys.readouterr().err
+        assert f"{name} cannot be downloaded by fetch: {line}" in capsys.readouterr().err
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text("")
         assert find(name) == tmp_path / name / file == uci.find(name, tmp_path)

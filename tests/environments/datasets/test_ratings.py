@@ -71,8 +71,8 @@ MOVIELENS_LINES = {
     "-2\t2\t5\t1": r"line 2: the user must be from 1 to 3, got -2",
     "4\t2\t5\t1": r"line 2: the user must be from 1 to 3, got 4",
     "1\t5\t5\t1": r"line 2: the item must be from 1 to 4, got 5",
-    "1\t2\t6\t1": r"line 2: the rating must be from 1 to 5 by 1, got 6",
-    "1\t2\t4.5\t1": r"line 2: the rating must be from 1 to 5 by 1, got 4.5",
+    "1\t2\t6\t1": r"line 2: the rating must be from 1 to 5 in steps of 1, got 6",
+    "1\t2\t4.5\t1": r"line 2: the rating must be from 1 to 5 in steps of 1, got 4.5",
     "1\t2\tgood\t1": r"line 2: column 3 \(rating\) must be a finite number, got 'good'.*",
     "1\t2\tnan\t1": r"line 2: column 3 \(rating\) must be a finite number, got 'nan'.*",
     "1\t2\tinf\t1": r"line 2: column 3 \(rating\) must be a finite number, got 'inf'.*",
@@ -84,9 +84,9 @@ MOVIELENS_LINES = {
 FILMTRUST_LINES = {
     "2 1": r"line 2: column 3 \(rating\) must be a finite number, got ''.*",
     "2;1;3": r"line 2: column 1 \(user\) must be a whole number, got '2;1;3'",
-    "2 1 0": r"line 2: the rating must be from 0.5 to 4 by 0.5, got 0",
-    "2 1 4.5": r"line 2: the rating must be from 0.5 to 4 by 0.5, got 4.5",
-    "2 1 3.25": r"line 2: the rating must be from 0.5 to 4 by 0.5, got 3.25",
+    "2 1 0": r"line 2: the rating must be from 0.5 to 4 in steps of 0.5, got 0",
+    "2 1 4.5": r"line 2: the rating must be from 0.5 to 4 in steps of 0.5, got 4.5",
+    "2 1 3.25": r"line 2: the rating must be from 0.5 to 4 in steps of 0.5, got 3.25",
     "2 1 1_0": r"line 2: column 3 \(rating\) must be a finite number, got '1_0'.*",
 }
 
@@ -116,7 +116,7 @@ class TestErrors:
             load(write(gzip.compress(b"\n" * 1000)[:-12], "cut"))
         with pytest.raises(InputError, match=r"cannot read .*damaged: "):
             load(write(b"\x1f\x8b" + bytes(30), "damaged"))
-        with pytest.raises(InputError, match=r"path must be a string or a path, got None"):
+        with pytest.raises(InputError, match=r"path must be a string or a path object, got None"):
             load(None)
 
     def test_another_number_of_ratings(self, write):

@@ -49,7 +49,7 @@ def test_what_is_wrong_with_a_file_is_one_line(tmp_path):
     with pytest.raises(InputError, match=r"has no letter-recognition.data, neither itself nor in letter/"):
         load_uci("letter", tmp_path)
     (tmp_path / "sat.trn").write_text("1 2 3\n4 5 6\n")
-    with pytest.raises(InputError, match="satimage has 36 attributes, this file 2"):
+    with pytest.raises(InputError, match="satimage has 36 attributes, but this file has 2"):
         load_uci("satimage", tmp_path)
     (tmp_path / "pendigits.tra").write_text("1, 2, 0\n4, five, 1\n")
     with pytest.raises(InputError, match=r"pendigits.tra, line 2: column 2"):

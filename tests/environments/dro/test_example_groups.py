@@ -87,7 +87,7 @@ def test_decisions_outside_the_interval_are_not_admissible():
 
 
 def test_means_must_fit():
-    with pytest.raises(InputError, match=r"means must be \[3\]"):
+    with pytest.raises(InputError, match=r"means must have shape \[3\]"):
         validate(ExampleGroups(n_groups=3))
     with pytest.raises(InputError, match="means"):
         validate(ExampleGroups(n_groups=1, means=(1.5,)))

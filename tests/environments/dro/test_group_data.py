@@ -212,9 +212,9 @@ def test_specifications_come_back():
     ("settings", "message"),
     [
         ({"order": "onec"}, "did you mean 'once'"),
-        ({"held_out": 3}, "'b' has 3"),
-        ({"top_k": 4}, "top_k must not exceed the 3 groups"),
-        ({"weights": np.ones(2)}, r"weights must be \[3\]"),
+        ({"held_out": 3}, "'b' has only 3"),
+        ({"top_k": 4}, "top_k must be at most 3, the number of groups"),
+        ({"weights": np.ones(2)}, r"weights must have shape \[3\]"),
         ({"loss_scale": 0.0}, "loss_scale"),
     ],
 )

@@ -103,7 +103,7 @@ def test_label_probabilities_in_order():
 
 
 def test_objectives_must_fit_the_groups():
-    with pytest.raises(InputError, match="top_k must not exceed the 4 groups"):
+    with pytest.raises(InputError, match="top_k must be at most 4, the number of groups"):
         validate(SyntheticGroups(dim=3, n_groups=4, top_k=5))
-    with pytest.raises(InputError, match=r"weights must be \[4\]"):
+    with pytest.raises(InputError, match=r"weights must have shape \[4\]"):
         validate(SyntheticGroups(dim=3, n_groups=4, weights=np.ones(3)))

@@ -80,7 +80,7 @@ def test_late_winners_arrive_and_noise_is_refused():
     env, learner = DuelingArms(n_arms=3), RUCB(n_arms=3)
     (late,) = simulate(learner, operators.with_delay(env, 3), 50, 4, progress=False).trials.values()
     assert late.healthy.all() and not late.inadmissible.any()
-    with pytest.raises(InputError, match="is for environments with one reward a round"):
+    with pytest.raises(InputError, match="needs an environment with one reward per round"):
         simulate(learner, operators.with_corruption(env, rounds=3), 5, 2, progress=False)
 
 

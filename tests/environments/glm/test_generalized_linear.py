@@ -195,7 +195,7 @@ class TestInput:
         [
             ({"arms": ARMS[:3]}, r"arms must have shape \(4, 2\), got \(3, 2\)"),
             ({"theta": np.ones(3)}, r"theta must have shape \(2,\), got \(3,\)"),
-            ({"arms": ARMS, "fresh_arms": True}, "fresh_arms=True draws the arms of every round"),
+            ({"arms": ARMS, "fresh_arms": True}, "fresh_arms=True draws new arms in every round"),
             ({"table": ARMS, "fresh_arms": True}, r"table must have shape \(T, 4, 2\), got \(4, 2\)"),
             ({"table": ARMS[None, :3], "fresh_arms": True}, r"table must have shape \(T, 4, 2\), got \(1, 3, 2\)"),
             ({"table": np.empty((0, 4, 2)), "fresh_arms": True}, "table must be a number .*, got an empty array"),

@@ -61,5 +61,8 @@ def test_defaults_are_those_of_the_experiment():
 
 
 def test_noise_without_that_moment_is_refused():
-    with pytest.raises(InputError, match="must lie below 1, where moments of the StudentT noise end, got 1"):
+    with pytest.raises(
+        InputError,
+        match=r"must lie below 1, because the StudentT noise has no moment of order 1 \+ eps from there on, got 1",
+    ):
         validate(FreshArms(eps=1.0))

@@ -390,7 +390,7 @@ def assert_refused(message, make, learner=None):
 def test_what_is_not_supported_is_refused_in_one_line():
     late = with_delay(INSIDE, 3)
     assert_refused(
-        "MENU needs the feedback of a round before the next round, but here it has a delay of 3",
+        "MENU needs the feedback of a round before the next round, but the feedback of .* has a delay of 3",
         lambda: late,
         MENU(dim=2),
     )
@@ -398,16 +398,21 @@ def test_what_is_not_supported_is_refused_in_one_line():
         "OFUL has dim=3, but the environment has dim=2", lambda: with_noise(late, noise.Gaussian()), OFUL(dim=3)
     )
     assert_refused("CRMM needs the feedback of a round before", lambda: late, CRMM(dim=2, horizon=10))
-    assert_refused("but here it arrives in batches of 3", lambda: with_batches(INSIDE, 3), CRMM(dim=2, horizon=10))
+    assert_refused(
+        "but the feedback of .* arrives in batches of 3", lambda: with_batches(INSIDE, 3), CRMM(dim=2, horizon=10)
+    )
     assert_refused("batches of batches", lambda: with_batches(with_delay(with_batches(INSIDE, 3), 1), 3))
     points = LinearLosses(dim=2)
     for environment in (with_delay(points, 1), with_noise(points, noise.Gaussian()), with_corruption(points)):
-        assert_refused("is for environments that show arms; LinearLosses shows NoneType", lambda made=environment: made)
-    assert_refused(r"a parameter that can move .*; LinearLosses has none", lambda: with_drift(points, RandomWalk()))
+        assert_refused(
+            "needs an environment whose observations contain arms; LinearLosses returns NoneType",
+            lambda made=environment: made,
+        )
+    assert_refused(r"a parameter that can move .*, but LinearLosses has none", lambda: with_drift(points, RandomWalk()))
     assert_refused("Given.path must have 2 columns", lambda: with_drift(INSIDE, Given(path=np.ones((4, 3)))))
     assert_refused(r"Given.path must have shape \[T, d\]", lambda: with_drift(INSIDE, Given(path=np.ones(4))))
     assert_refused("Delayed.environment must be an environment, got float", lambda: with_delay(1.0, 3))
-    scaled = "needs ScaledReward.*noise_scale missing"  # what is told of the noise would be wrong
+    scaled = "needs ScaledReward.*without noise_scale"  # what is told of the noise would be wrong
     assert_refused(scaled, lambda: with_noise(INSIDE, noise.Gaussian()), HvtUCB.practical(dim=2, horizon=5, eps=0.9))
 
 

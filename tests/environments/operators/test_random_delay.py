@@ -200,7 +200,7 @@ def test_what_is_not_supported_is_refused_in_one_line():
             HeavyTailed(dim=2, n_arms=5), law, 3), 9, 2), "CRMM needs the feedback .* a delay of up to 3"),
         (lambda: simulate(MCTopM.theory(n_arms=3, n_players=2), operators.with_random_delay(
             SharedArms(n_arms=3, n_players=2), law, 3), 9, 2), "MCTopM needs the feedback"),
-        (lambda: play(Host(), late, 5, 2, progress=False), "learners in Python cannot have"),
+        (lambda: play(Host(), late, 5, 2, progress=False), "which `play` does not support"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=said) as error:
             call()

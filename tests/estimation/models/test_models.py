@@ -500,8 +500,8 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (models.PerArm(model=models.Ridge(n_arms=2, dim=2), n_arms=2), "must read features of arms; Ridge reads a con"),
-        (models.Ensemble(model=models.Ridge), "must be made of numbers, got <class"),
+        (models.PerArm(model=models.Ridge(n_arms=2, dim=2), n_arms=2), "must read features of arms, but Ridge reads a"),
+        (models.Ensemble(model=models.Ridge), "must be a number, an array of numbers or a tree of them, got <class"),
         (models.RandomFeatures(model=models.GaussianProcess(n_arms=3), input_dim=2), "must have a dimension"),
         (models.GaussianProcess(n_arms=3, rank=4), "rank must be at most n_arms = 3, got 4"),
         (models.GaussianProcess(n_arms=3, kernel=models.Matern32), r"must be an object such as SquaredExponential\(\)"),
