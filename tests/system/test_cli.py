@@ -446,7 +446,8 @@ def test_a_finished_run_of_a_plugin_is_recalled_only_under_an_identity(tmp_path)
     for ridge in ("100.0", "1.0"):
         again = run(ridge)
         assert again.returncode == 2 and again.stdout == ""
-        assert "my_plugin.py" in again.stderr and "no digest covers that): --overwrite replaces it" in again.stderr
+        assert "my_plugin.py" in again.stderr
+        assert "no digest identifies its version): --overwrite replaces it" in again.stderr
         assert len(again.stderr.strip().splitlines()) == 1
     edited = run("100.0", "--overwrite", "--identity", "v2")
     assert edited.returncode == 0 and edited.stdout.splitlines()[:12] != first.stdout.splitlines()[:12]

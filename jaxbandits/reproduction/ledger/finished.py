@@ -115,8 +115,9 @@ def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report |
         )
     if found := ", ".join(asked.get("host code", ())):
         raise InputError(
-            f"{directory} holds a finished run, perhaps of other code ({found}; no digest covers that): --overwrite "
-            "replaces it, --out DIR keeps both, --identity NAME (of the version of that code) lets equal runs be found"
+            f"{directory} holds a finished run, perhaps of other code ({found}; no digest identifies its "
+            "version): --overwrite replaces it, --out DIR keeps both, "
+            "--identity NAME (of the version of that code) lets equal runs be found"
         )
     if not all(file.exists() for file in files):
         return None
