@@ -264,6 +264,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     outcomes: Iterable[_Outcome] = (_run_part(experiment, part, out, arguments) for experiment, part in planned)
     with contextlib.ExitStack() as stack:
         if processes > 1 and len(planned) > 1:
+            planned.sort(key=lambda run: -_size(*run))  # a long run that starts last would leave cores idle
             submit = stack.enter_context(_processes(processes, arguments))
             futures = [submit(_run_apart, x.name, part, out, arguments) for x, part in planned]
             outcomes = (future.result() for future in as_completed(futures))
@@ -278,6 +279,16 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     if failed:
         print(f"jaxbandits: {len(failed)} of {len(planned)} runs failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _size(experiment: "Experiment", part: "BudgetRun") -> int:
+    """Return the number of programs of a run; 0 for an experiment that raises, whose run will report the error."""
+    from jaxbandits.reproduction.engine.budget import n_programs
+
+    try:
+        return n_programs(experiment, part)
+    except Exception:  # any error of a user's experiment
+        return 0
 
 
 class _Outcome(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from jaxbandits import cli
 from jaxbandits.commands import report, reproduce
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine.budget import parts
+from jaxbandits.reproduction.engine.budget import n_programs, parts
 
 SHIPPED = [name for name in EXPERIMENTS if not name.startswith("mine/")]
 
@@ -58,6 +58,13 @@ def test_every_panel_keeps_a_learner(name):
         for panel in experiment.panels(horizon).values():
             labels = experiment.algorithms(experiment.preset(part.settings["preset"]), horizon, panel)
             assert set(labels) - set(part.settings.get("without", ())), (part.suffix, panel.title)
+
+
+def test_the_size_of_a_run_is_its_number_of_programs():
+    (quick,), standard = parts(EXPERIMENTS["linear/fig1"], "quick"), parts(EXPERIMENTS["linear/fig1"], "standard")
+    learners, panels = 6, 2
+    assert n_programs(EXPERIMENTS["linear/fig1"], quick) == (learners - 1) * panels  # without HEAVY-OFUL
+    assert n_programs(EXPERIMENTS["linear/fig1"], standard[0]) == learners * panels
 
 
 _TWO = """

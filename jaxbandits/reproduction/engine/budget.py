@@ -63,6 +63,14 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
     return [BudgetRun(part.suffix + double, part.settings) for part in found]
 
 
+def n_programs(experiment: Experiment, part: BudgetRun) -> int:
+    """Return the number of programs that a run compiles: one per learner and panel."""
+    horizon = part.settings["horizon"] or experiment.horizon
+    preset, without = experiment.preset(part.settings["preset"]), set(part.settings.get("without", ()))
+    panels = experiment.panels(horizon).values()
+    return sum(len(set(experiment.algorithms(preset, horizon, panel)) - without) for panel in panels)
+
+
 def _longest(experiment: Experiment, horizon: int) -> int:
     """Return the length of the longest trial in a run of `horizon` rounds; learners may have different horizons."""
     if experiment.horizons is None:
