@@ -299,7 +299,7 @@ def race_values(
 def log_wealth(difference: np.ndarray, loss: float) -> np.ndarray:
     """Return the log-wealth `[K]` of a bettor against "the mean is at most 0" with initial wealth 1.
 
-    Under that hypothesis the log-wealth ever reaches `log(1 / alpha)` with a probability of at most alpha (Ville's
+    Under that hypothesis, the probability that the log-wealth ever reaches `log(1 / alpha)` is at most alpha (Ville's
     inequality).
 
     Args:

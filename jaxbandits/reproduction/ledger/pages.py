@@ -17,10 +17,12 @@ Picture = Callable[[Run], str]  # function from a headline run to its figure in 
 _COUNTED = STANDINGS[:-1]  # standings of sentences that can fail
 _COLUMNS = ("paper", "sentences", *_COUNTED, "theorems, checked by running")
 _READING = (
-    "Each sentence is tested in one or more rows, one for each baseline and panel. A *panel* is one set of axes of a "
-    "figure, with one setting of the problem; each section names its panels. *Cannot fail* marks a sentence that no "
-    "run with these constants could violate. A *preset* is a choice of all constants, a *reading* an interpretation of "
-    "an unclear passage; *other choices* says whether the verdict is the same under all others that were run."
+    "Each sentence in which the paper states a result is tested in one or more rows of the tables below, one for each "
+    "baseline and panel. A statement of the paper holds or does not hold, a theorem is satisfied or violated, and an "
+    "observation of our own is observed or not. A *panel* is one set of axes of a figure, with one setting of the "
+    "problem; each section names its panels. *Cannot fail* marks a sentence that no run with these constants could "
+    "violate. A *preset* is a choice of all constants, a *reading* an interpretation of an unclear passage; "
+    "*other choices* says whether all other presets and readings that were run give the same verdict."
 )
 _NUMBERS = (
     "A row gives the estimate of its statistic, the 95 % interval, and the claimed region. If it compares two means, "
@@ -28,7 +30,7 @@ _NUMBERS = (
 )
 _SAME = {  # whether all choices of constants that were run agree
     "yes": "other choices: the same verdict",
-    "no": "other choices: not all the same verdict",
+    "no": "other choices: not all give the same verdict",
     "not varied": "other choices: none run",
 }
 _ERRATA = ("place", "printed", "what is wrong", "what is run", "shown by")

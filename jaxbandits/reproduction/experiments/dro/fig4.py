@@ -12,8 +12,8 @@ from jaxbandits.reproduction.sentences import Quantity, Statistic, claims, mean,
 
 _RIVALS = ("SMD(m)", "SMD_r")
 _CLOSE = 0.01  # "matches"
-_MARGIN = "the margin of 0.01 on either side is ours; if they differ by more, SMPA_m ends lower"
-_STEPS = f"{_MARGIN}; with the theorems' own steps (preset theory) both are within it"
+_MARGIN = "the margin of 0.01 on either side is ours; if the two differ by more, it is SMPA_m that ends lower"
+_STEPS = f"{_MARGIN}; with the theorems' own steps (preset theory) the difference is within the margin"
 
 
 def learners(

@@ -12,8 +12,8 @@ FIG5 = STUDY.experiment(
     horizon_stated=True,
     title="risks of single groups, one pass over Adult",
     shows="Figure 5 shows the risk on each of the 6 groups of Adult, one panel each, against the number of iterations, "
-    "for SMD_r, SMPA_m and SMD(m). The paper states that 364 samples of each group measure its risk, and that "
-    "26,656, 11,519, 1,780, 1,720, 999 and 364 other samples are each visited once.",
+    "for SMD_r, SMPA_m and SMD(m). The paper states that the risk of each group is measured on 364 of its "
+    "samples, and that 26,656, 11,519, 1,780, 1,720, 999 and 364 other samples are each visited once.",
     stand_ins={"adult": "Adult"},
     horizon=26_656,
     seeds=4 * SEEDS,

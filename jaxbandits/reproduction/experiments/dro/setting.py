@@ -40,8 +40,8 @@ SEEDS = 32  # the paper does not state the number of trials; with fewer seeds cl
 PRESETS = {
     "theory": "the step sizes of the theorems, unchanged",
     "demonstration": "step sizes of the theorems times factors that were picked by hand for each method",
-    "tuned": "step sizes of the theorems times factors, which are chosen from the same number of factors for every "
-    "method, on separate seeds",
+    "tuned": "step sizes of the theorems times factors that were tuned on separate seeds; every method has the same "
+    "number of candidate factors",
 }
 OURS = (
     "The paper states no step sizes, radius or number of trials. The ball of radius 3 with G = sqrt(d) (for Adult: "
@@ -83,7 +83,11 @@ def groups(panel: Panel) -> Fields:
 
 
 def budgets_of(horizon: int, panel: Panel) -> tuple[int, ...]:
-    """Return n_i = n_1 (21 - i) / 20 for n_1 rounds, or the numbers of rows of a data set."""
+    """Return the number of samples of each group, n_1 first.
+
+    For a data set, these are the rows of each group that may be drawn. Otherwise n_1 = `horizon` and
+    n_i = n_1 (21 - i) / 20, rounded down and at least 2.
+    """
     known = getattr(panel.environment, "budgets", None)
     return known or tuple(max(2, horizon * (N_GROUPS - i) // N_GROUPS) for i in range(N_GROUPS))
 
