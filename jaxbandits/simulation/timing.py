@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from jaxbandits.base import ranges
+from jaxbandits.base.text import count_of
 from jaxbandits.engine.driver import compile_job, play_call, trace_job
 from jaxbandits.engine.jobs import Algorithms, PerLabel, make_jobs
 from jaxbandits.engine.options import COUNT, Options
@@ -93,7 +94,7 @@ def time_rounds(  # noqa: PLR0913
             programs.append(compile_job(job, device))
             # The first calls of a program are slower than all later calls.
             _time_calls(job, programs[-1], np.arange(1, min(3, horizon) + 1), 0)
-        bar.begin_stage(f"timing {width} trial{'s side by side' * (width > 1)} of {', '.join(ns)}")
+        bar.begin_stage(f"timing {count_of(width, 'trial')} of {', '.join(ns)}{' side by side' * (width > 1)}")
         for repeat in range(repeats):
             for job, program in zip(jobs, programs, strict=True):
                 bar.describe(f"timing {job.label}")
