@@ -1,4 +1,4 @@
-"""The registry of experiments, written out by hand, family by family."""
+"""Registry of the experiments and of the tables of tuned multipliers; users can register their own experiments."""
 
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.reproduction.engine import Claim, Experiment, MultiplierTable, Panel, Study, Verdict
@@ -22,10 +22,10 @@ __all__ = ["EXPERIMENTS", "TABLES", "Claim", "Experiment", "Panel", "Study", "Ve
 
 
 def register_experiment(experiment: Experiment) -> None:
-    """Add an experiment of your own, for `jaxbandits reproduce` with its tables, verdicts and figures.
+    """Register an experiment of your own, so that `jaxbandits reproduce` runs it and writes its verdicts and figures.
 
     Raises:
-      InputError: if it is no `Experiment`, or if its name is taken or not of the form `family/name`.
+      InputError: if `experiment` is not an `Experiment`, or if its name is taken or not of the form `family/name`.
     """
     if not isinstance(experiment, Experiment):
         raise InputError(f"experiment must be an Experiment, got {format_value(experiment)}")

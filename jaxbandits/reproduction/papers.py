@@ -1,6 +1,6 @@
-"""The papers of the families, with their errata (printed text, what is wrong, what is run) and our assumptions.
+"""Reproduced papers by family, each with its errata and our assumptions.
 
-The pages of the papers list them, and `docs/errata.md` counts them (`python tools/errata.py > docs/errata.md`).
+The pages of the papers list the errata, and `docs/errata.md` counts them (`python tools/errata.py > docs/errata.md`).
 """
 
 from jaxbandits.reproduction.engine.experiment import Erratum, Paper

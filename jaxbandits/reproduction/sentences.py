@@ -1,5 +1,7 @@
 """Vocabulary for the claims of experiments: sentences, quantities, statistics and thresholds.
 
+For example:
+
 from jaxbandits.reproduction.sentences import claims, mean
 
 claims("far-ahead", mean("Hvt-UCB") < 0.5 * mean("OFUL"), on=PANELS, says="Hvt-UCB is far ahead", place="Figure 4")

@@ -1,6 +1,7 @@
-"""The engine of experiments: declare, run and judge them. It does not depend on particular experiments.
+"""Engine that declares, runs and judges experiments. It does not depend on particular experiments.
 
-Experiments import the engine from here, and the functions that declare claims from `jaxbandits.reproduction.sentences`.
+Experiments import the engine from here; they import the functions that declare claims from
+`jaxbandits.reproduction.sentences`.
 """
 
 from jaxbandits.reproduction.engine.claim import Claim, Measurements

@@ -1,4 +1,4 @@
-"""Budgets of an experiment: `quick`, `standard` and `full`."""
+"""Budgets of an experiment (`quick`, `standard` and `full`), each of which selects runs and their settings."""
 
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ _DOUBLE = "--float64"
 
 
 class BudgetRun(NamedTuple):
-    """One run: the suffix of its directory's name, and its settings."""
+    """Run within a budget: the suffix of its directory's name, and its settings."""
 
     suffix: str
     settings: dict[str, Any]  # `seeds`, `horizon`, `preset`, `seed` (None: as declared), and further options
@@ -29,8 +29,8 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
     Args:
       experiment: the experiment.
       budget: one of `BUDGETS`.
-      float64: True to run the experiment in double precision. The names of the directories then say so, unless the
-        experiment needs double precision anyway.
+      float64: True to run the experiment in double precision. The names of directories then end in "--float64", unless
+        the experiment needs double precision anyway.
 
     Raises:
       InputError: for an unknown budget.

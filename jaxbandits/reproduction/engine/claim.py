@@ -1,4 +1,4 @@
-"""Claims: the rows of a paper's sentence as data, each with a statistic, its claimed region, and the wording."""
+"""Claims: the rows of a paper's sentences, each with a statistic, its claimed region, and a wording."""
 
 import dataclasses
 import math
@@ -24,7 +24,7 @@ _ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-./")
 
 
 class Measurements(NamedTuple):
-    """Measurements of an experiment."""
+    """Measurements of an experiment: results and timings."""
 
     results: Mapping[str, Result]  # results by panel
     times: Mapping[tuple[str, int], RoundTimes]  # times by panel and trials per batch; empty if not timed
@@ -35,9 +35,9 @@ class Claim:
     """Statistical test of one row (one rival in one panel) of a paper's sentence.
 
     A claim with two finite ends is a claim of equivalence ("comparable", "close"). It is tested by two one-sided tests
-    with the margins `low` and `high`, each at 2.5 %, which is equivalent to a 95 % interval inside the margins.
+    with the margins `low` and `high`, each at 2.5 %. Equivalently, the 95 % interval has to lie inside the margins.
 
-    Files and tables identify a claim by its `id` alone, so its words may change at any time.
+    Files and tables identify a claim by its `id` alone, so its wording may change at any time.
 
     Attributes:
       id: stable name, unique within its experiment, of the form "sentence/rival/panel", made of lower-case letters,
@@ -49,15 +49,16 @@ class Claim:
       high: upper end of the claimed region.
       test: description of the statistic and its region; "" if `says` contains them.
       where: description of the panel; "" for no description.
-      kind: kind of sentence, which determines the wording of the verdict and the count to which it belongs.
+      kind: kind of sentence, a key of `KINDS`; verdicts of different kinds are worded differently and counted
+        separately.
       panels: names of the panels that the statistic uses; () to infer them from the results that it reads.
       labels: labels of the learners that the claim is about.
       rival: label of the rival in this row; "" for none.
       unit: what is counted: seeds, or repeats of timings.
       least: number of seeds or repeats that a decision needs.
-      presets: presets that the sentence is about; () for any preset.
-      cannot_fail: why no run could violate the claim at the constants used; "" if a run could.
-      cannot_be_judged: why the paper does not say enough for a test; "" if it does.
+      presets: presets that the sentence is about; () if it is about all presets.
+      cannot_fail: reason why no run with these constants could violate the claim; "" if a run could.
+      cannot_be_judged: reason why the paper does not say enough for a test; "" if it says enough.
       remark: conditions on which the verdict depends, shown if the statement does not hold.
 
     Raises:
@@ -96,29 +97,29 @@ class Claim:
 
     @property
     def text(self) -> str:
-        """Description of the whole row."""
+        """Description of the row as text: the sentence, the test and the panel."""
         return ": ".join(filter(None, (self.says, self.test))) + (f" ({self.where})" if self.where else "")
 
     @property
     def equivalence(self) -> bool:
-        """True if both ends are finite."""
+        """True for a claim of equivalence, whose region has two finite ends."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
     def region(self) -> str:
-        """The claimed region of the statistic, such as "< 0"."""
+        """Claimed region of the statistic as text, such as "< 0"."""
         if math.isinf(self.low):
             return f"< {self.high:g}"
         return f"> {self.low:g}" if math.isinf(self.high) else f"in ({self.low:g}, {self.high:g})"
 
 
 def quote_label(label: str) -> str:
-    """Return a label as it stands in a sentence: in quotation marks if it could be read as a part of the sentence."""
+    """Return a label for use in a sentence, in quotation marks if it could be mistaken for words of the sentence."""
     has_words = " " in label and (label[0].islower() or " as " in label)
     return f"'{label}'" if "," in label or has_words else label
 
 
 def slug(words: str) -> str:
-    """Convert words to the form of one part of an id: "Hvt-UCB, bound only" is "hvt-ucb-bound-only"."""
+    """Convert words to the form of one part of an id: "Hvt-UCB, bound only" becomes "hvt-ucb-bound-only"."""
     spelled = "".join(c if c in _ID - {"/"} else " " for c in words.lower())
     return "-".join(spelled.split()).strip("-.")

@@ -18,11 +18,11 @@ from jaxbandits.simulation import Meter
 
 
 class Panel(NamedTuple):
-    """One set of axes of a figure, or one point on the x-axis of a figure that draws panels against a quantity."""
+    """Set of axes of a figure, or a point on the x-axis of a figure that draws panels against a quantity."""
 
     title: str
     environment: Problem
-    x: float = math.nan  # position on that x-axis; if several panels have one position, the largest mean is drawn
+    x: float = math.nan  # position on that x-axis; of panels with equal positions, the largest mean is drawn
     bound: float = math.nan  # value or bound from the theory, drawn at `x`
     rounds: int | None = None  # number of rounds of this panel; None: the number of rounds of the run
 
@@ -37,7 +37,7 @@ class TimePerRound:
 
     Attributes:
       panels: names of the panels.
-      at: number of trials per batch; None: the number of the run.
+      at: numbers of trials per batch, each timed separately; None stands for the batch size of the run.
       unit: label whose time is the unit of the relative times in the table; "" for the fastest label.
     """
 
@@ -48,7 +48,7 @@ class TimePerRound:
 
 @dataclasses.dataclass(frozen=True)
 class Interpretation:
-    """Alternative reading of a passage in the paper that is ambiguous, reconstructed or wrong as printed.
+    """Alternative reading of a passage of the paper that is ambiguous, reconstructed or wrong as printed.
 
     Attributes:
       text: the passage, and how this reading of it differs.
@@ -72,12 +72,12 @@ class Experiment:
       presets: mapping from the name of a preset to its description; the first preset is the default.
       algorithms: function from (preset, horizon, panel) to a mapping from labels to algorithms, or to a `Grid` of an
         algorithm that is swept.
-      panels: function from the horizon to a mapping from panel names to titles and environments.
+      panels: function from the horizon to a mapping from names to panels.
       metric: metric of the table, and of figures that do not name another metric.
       tabulated: further metrics, each with a separate table.
       claims: statements of the paper about this figure.
       notes: information for readers of the figure (tuning, readings of ambiguous text).
-      figures: figures that are drawn.
+      figures: figures to draw.
       meters: additional meters.
       derive: function from (trials, their algorithm, panel) to further metrics `[H, S, M]`, such as a bound of the
         theory.
@@ -87,12 +87,13 @@ class Experiment:
       timed: timings that follow the trials; None: no timings.
       horizons: function from (horizon, panel, mapping from labels to algorithms) to a mapping from labels to rounds,
         for learners with different horizons.
-      tuning: how learners are tuned.
+      tuning: declaration of the tuning of the learners; None: no tuning.
       float64: True if the experiment needs double precision.
       from_file: function from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that
         file.
-      data_title: title of a run on the real data; "" if it is `title`.
-      stand_ins: mapping from a panel to the data set that synthetic data replace if the user gives no file.
+      data_title: title of a run on the real data; "" if `title` is used for both.
+      stand_ins: mapping from a panel to the name of the real data set for which synthetic data stand in if there is no
+        file.
       real_data: names of the data sets that the user's file holds.
       interpretations: other readings of the paper, by name; the ledger shows their verdicts next to the verdicts of the
         usual reading.
@@ -105,7 +106,7 @@ class Experiment:
       horizon_stated: True if the paper or its authors' code states `horizon`.
 
     Raises:
-      InputError: for two claims with one id.
+      InputError: if two claims have the same id.
     """
 
     name: str
@@ -148,7 +149,7 @@ class Experiment:
             raise InputError(f"{self.name} has two claims with the id {twice!r}: an id names one row")
 
     def marks(self, claim: Claim) -> tuple[str, ...]:
-        """Return the marks of the claim's row: reconstructed learners and guessed settings."""
+        """Return the marks of a claim: the reconstructed learners and guessed settings on which it rests."""
         named = (mark for label, mark in self.reconstructed.items() if label in claim.labels)
         return (*named, *([self.guessed] if self.guessed and claim.kind == "statement" else []))
 
@@ -175,7 +176,7 @@ class Experiment:
         return dataclasses.replace(self, algorithms=algorithms, interpretation=name)
 
     def standing_in(self, panels: Mapping[str, Panel]) -> dict[str, str]:
-        """Return the `stand_ins` of panels whose environment does not name another source of its data."""
+        """Return the entries of `stand_ins` whose panel runs on synthetic data."""
         return {
             name: data
             for name, data in self.stand_ins.items()
@@ -183,10 +184,13 @@ class Experiment:
         }
 
     def with_data(self, path: Path) -> "Experiment":
-        """Return the same experiment on the user's data.
+        """Return the experiment on the user's data.
+
+        Args:
+          path: data file.
 
         Raises:
-          InputError: when the experiment takes no file, or for a file that cannot be read.
+          InputError: if the experiment takes no data file, or if the file cannot be read.
         """
         if self.from_file is None:
             raise InputError(f"{self.name} takes no data file: leave --data out")
@@ -194,7 +198,7 @@ class Experiment:
         return dataclasses.replace(self, **{**known, **self.from_file(path)})
 
     def data_sets(self, panels: Mapping[str, Panel]) -> tuple[str, ...]:
-        """Return the names of the real data sets in the panels, from the user's file or from files that were found."""
+        """Return the names of the real data sets in these panels, from the user's file or found on this machine."""
         standing = self.standing_in(panels)
         found = (data for name, data in self.stand_ins.items() if name in panels and name not in standing)
         return tuple(dict.fromkeys((*self.real_data, *found)))
@@ -225,7 +229,7 @@ class Erratum(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Paper:
-    """A paper, with notes on its reproduction and its errata.
+    """Paper, with notes on its reproduction and its errata.
 
     Attributes:
       family: family of the library that contains the experiments of this paper.
@@ -247,7 +251,7 @@ class Paper:
 
 
 def import_experiments(package: str, names: str) -> tuple[Experiment, ...]:
-    """Return the experiments of a family; each has the name of the module that declares it.
+    """Return the experiments of a family. Each is named after the module that declares it, with "-" in place of "_".
 
     Args:
       package: package of the family, such as `jaxbandits.reproduction.experiments.linear`.

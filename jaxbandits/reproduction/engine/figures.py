@@ -1,7 +1,7 @@
-"""Figures of an experiment; each figure is an object that holds its settings.
+"""Settings of the figures of an experiment, one class per kind of figure.
 
-The package `jaxbandits.reproduction.figures` draws the figures of this file. A figure that only one experiment uses is
-an object in the file of that experiment, with a method `draw(plt, report)`.
+The package `jaxbandits.reproduction.figures` draws these figures. A figure that only one experiment uses is defined in
+the module of that experiment, as a class with a method `draw(plt, report)`.
 """
 
 import dataclasses
@@ -14,26 +14,29 @@ class Drawing(Protocol):
 
     @property
     def name(self) -> str:
-        """Suffix of the names of its files; unique in an experiment, and "" for the first figure."""
+        """Suffix of the figure's file names, unique within an experiment; files of the first figure have no suffix."""
         ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """Curves of a metric over the rounds, panels side by side: means with t-intervals above medians with quantiles.
+    """Curves of a metric over the rounds: means with t-intervals in one row, and medians with quantiles in the next.
 
-    The second row is omitted if it would repeat the first, that is, if all trials of every curve are equal.
+    Panels are side by side. The row of medians is omitted if it would repeat the row of means, that is, if all trials
+    of every curve are equal. With a single panel, means and medians are side by side.
 
     Attributes:
-      metric: name of the metric; None: that of the experiment.
+      metric: name of the metric; None: the metric of the experiment.
       x: metric on the x-axis: `round`, or any recorded scalar metric, such as a number of samples.
-      not_drawn: labels that are only in the tables, since their curves would flatten all others.
+      not_drawn: labels that appear in the tables only, since their curves would flatten all others.
       logarithmic: True for an axis that is logarithmic above 1, for learners that differ by orders of magnitude.
-      times: True to draw the measured time per round of the first timed panels next to the curves.
-      limit: largest value that a claim allows for single trials, drawn as a dashed line on a logarithmic axis, since
-        values far below it are rounding errors; with a limit, only medians with quantiles are drawn.
-      reference: name and title of a recorded metric that is the same for all learners; its mean is drawn in grey.
-      name: see `Drawing`.
+      times: True to draw the measured time per round of the first timed panels next to the curves, one per row.
+      limit: largest value that a claim allows for single trials, drawn as a dashed line; None: no limit. With a limit,
+        only medians with quantiles are drawn, on an axis that is logarithmic above a tenth of the limit, since smaller
+        values are rounding errors.
+      reference: name and title of a recorded metric that is equal for all learners, whose mean is drawn in grey; None:
+        no such metric.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     metric: str | None = None
@@ -52,9 +55,9 @@ class Against:
 
     Attributes:
       axis: label of the axis of `Panel.x`.
-      metric: name of the metric; None: that of the experiment.
+      metric: name of the metric; None: the metric of the experiment.
       not_drawn: as for `Curves`.
-      name: see `Drawing`.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     axis: str
@@ -69,7 +72,7 @@ class Cost:
 
     Attributes:
       axis: label of the axis of `Panel.x`.
-      name: see `Drawing`.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     timed: ClassVar[bool] = True  # the figure shows times and is omitted without timings
@@ -79,13 +82,13 @@ class Cost:
 
 @dataclasses.dataclass(frozen=True)
 class Heatmap:
-    """Mean of the final metric over all pairs of swept fields, with the other fields at their nominal values.
+    """Maps of the mean final metric, one for each pair of swept fields, with the other fields at their nominal values.
 
     Attributes:
-      nominal: mapping from a field to its nominal value; the nearest point of the grid is outlined, and the other maps
-        are sections through it.
-      metric: name of the metric; None: that of the experiment.
-      name: see `Drawing`.
+      nominal: mapping from each swept field to its nominal value. The grid point nearest to these values is outlined in
+        every map, and all maps are sections through it.
+      metric: name of the metric; None: the metric of the experiment.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     nominal: Mapping[str, float]
@@ -95,12 +98,14 @@ class Heatmap:
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """Quantiles of a metric over trials together with a bound of the theory, on logarithmic axes; one column per panel.
+    """Median and largest value of a metric over trials, with a bound from the theory; one column per panel.
+
+    Both axes are logarithmic.
 
     Attributes:
-      metric: name of the metric; None: that of the experiment.
-      bound: name of the metric that holds the bound.
-      name: see `Drawing`.
+      metric: name of the metric; None: the metric of the experiment.
+      bound: name of the metric that holds the bound, of which the median is drawn.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     metric: str | None = None
@@ -113,9 +118,9 @@ class Shares:
     """Distribution function of the final metric over seeds, one curve per panel and label.
 
     Attributes:
-      metric: name of the metric; None: that of the experiment.
-      mark: value to mark, such as the largest that the theory allows; None: no mark.
-      name: see `Drawing`.
+      metric: name of the metric; None: the metric of the experiment.
+      mark: value to mark by a vertical line, such as the largest value that the theory allows; None: no line.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     metric: str | None = None
@@ -125,14 +130,14 @@ class Shares:
 
 @dataclasses.dataclass(frozen=True)
 class Exponents:
-    """Growth exponents of a mean metric against `Panel.x`, the exponents of the theory, and the fitted mean curves.
+    """Growth exponents of a mean metric against `Panel.x`, compared with the theory, and the mean curves.
 
     Attributes:
       axis: label of the axis of `Panel.x`.
       theory: function from `Panel.x` to the exponent that the theory states.
       statement: label of the theory's curve.
-      metric: name of the metric; None: that of the experiment.
-      name: see `Drawing`.
+      metric: name of the metric; None: the metric of the experiment.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     axis: str
@@ -144,16 +149,16 @@ class Exponents:
 
 @dataclasses.dataclass(frozen=True)
 class PanelCurves:
-    """Curves of a metric over the rounds, as means with t-intervals; one axes with a legend per panel.
+    """Curves of a metric over the rounds, as means with t-intervals; each panel has its own axes and legend.
 
     Attributes:
       panels: names of the panels; empty for all.
-      metric: name of the metric; None: that of the experiment.
+      metric: name of the metric; None: the metric of the experiment.
       x: metric on the x-axis, as for `Result.plot`.
       logarithmic: True for a logarithmic x-axis.
-      mark: share of the rounds of a panel at which a line is drawn; 0 for none.
-      pairs: panel and two labels of each axes, if the labels of a panel are spread over several axes.
-      name: see `Drawing`.
+      mark: position of a vertical dashed line, as a share of the rounds of a panel; 0 for no line.
+      pairs: for each axes, a panel and the two labels that are drawn in it; () to draw one axes per panel.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     panels: tuple[str, ...] = ()
@@ -174,7 +179,7 @@ class GroupCurves:
       panel: name of the panel.
       x: metric on the x-axis, as for `Result.plot`.
       logarithmic: True for a logarithmic x-axis, for learners with different numbers of rounds.
-      name: see `Drawing`.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     needs: ClassVar = ("risk",)

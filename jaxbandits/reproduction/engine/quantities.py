@@ -1,7 +1,7 @@
 """Quantities that claims compare: `mean("Hvt-UCB") < 0.5 * mean("OFUL", "CRTM")` makes one test per rival.
 
-A quantity has a statistic in any panel and a description in words; a comparison adds the region in which the statistic
-should lie. `engine.sentence.claims` makes the rows of a sentence from comparisons and panels.
+A quantity has a statistic for any panel and a description in words. A comparison adds the region in which the statistic
+is claimed to lie. `engine.sentence.claims` makes the rows of a sentence from comparisons and panels.
 """
 
 import dataclasses
@@ -74,7 +74,7 @@ Panels = str | Mapping[str, Sequence[str]]  # a panel; or {description: names} o
 
 
 class Test(NamedTuple):
-    """A comparison whose panel is not chosen yet."""
+    """Comparison of quantities that can be tested in any panel."""
 
     words: str
     statistic: Callable[[str], Statistic]  # function from a panel to the statistic
@@ -87,7 +87,7 @@ class Test(NamedTuple):
 
 
 class Tests(tuple[Test, ...]):
-    """Tests of one comparison, one for each pair of learners."""
+    """Tests of one comparison: one for each pair of learners, or for each learner that is compared with a number."""
 
     def __bool__(self) -> bool:
         raise InputError("a comparison of quantities is no truth value: `between(low, high)`, or two tests, say both")
@@ -98,10 +98,11 @@ class Quantity:
     """Number that is estimated from runs, for one or several learners.
 
     Attributes:
-      each: for each learner the wording, the statistic of a panel, and the labels.
+      each: triples of a wording, a function from a panel to the statistic, and the labels, one for each learner or
+        pair.
       unit: unit in which samples are counted, such as seeds.
       template: wording of a test, with `{of}` (the quantity) and `{region}`.
-      kind: word that names the quantity.
+      kind: word for the kind of quantity, which distinguishes tests of one sentence.
     """
 
     each: tuple[tuple[str, Callable[[str], Statistic], tuple[str, ...]], ...]
@@ -110,7 +111,7 @@ class Quantity:
     kind: str = ""
 
     def between(self, low: float = -math.inf, high: float = math.inf) -> Tests:
-        """Claim that the quantity lies in `(low, high)`."""
+        """Return the tests of the claim that the quantity lies in `(low, high)`."""
         _require(bool(self.each), "a quantity needs the label of a learner")
         _require(math.isfinite(low) or math.isfinite(high), "between needs low, high, or both")
         return Tests(
@@ -128,7 +129,11 @@ class Quantity:
         )
 
     def with_companions(self, show: Callable[[str, Statistic], Statistic]) -> "Quantity":
-        """Return the quantity with companions; `show` maps a panel and a statistic to the statistic with companions."""
+        """Return the quantity with companions, which are further numbers that are shown with its estimate.
+
+        Args:
+          show: function from a panel and a statistic to the statistic with companions.
+        """
 
         def with_companion(statistic: Callable[[str], Statistic]) -> Callable[[str], Statistic]:
             return lambda panel: show(panel, statistic(panel))
@@ -149,7 +154,7 @@ class Average:
 
     Attributes:
       labels: labels of the learners.
-      of: name of the metric; "" for regret, or for the metric of the mean on the other side.
+      of: name of the metric; "" for the metric on the other side of the comparison, or else regret.
       factor: factor of the mean or median, > 0.
       average: "mean" or "median".
     """
@@ -170,18 +175,18 @@ class Average:
         return self._compare(other, "above")
 
     def between(self, low: float = -math.inf, high: float = math.inf) -> Tests:
-        """Claim that the mean lies in `(low, high)`."""
+        """Return the tests of the claim that the mean lies in `(low, high)`."""
         return self._against_number().between(low, high)
 
     def __truediv__(self, other: "Average") -> Quantity:
-        """Return the ratio of two means over the seeds that both learners played."""
+        """Return the ratio of the means of two learners, over the seeds that both played."""
         _require(self._is_plain() and other._is_plain(), "a ratio of means takes no factors")
         return self._pairs(
             other, "over that of {b}", lambda a, b: partial(mean_ratio, first=a, second=b, metric=self.metric)
         )
 
     def __sub__(self, other: "Average") -> Quantity:
-        """Return the difference of two means, of two learners or of two metrics of one learner."""
+        """Return the difference of two means: those of two learners, or those of two metrics of one learner."""
         _require(
             self._is_plain() and other.average == "mean", "a difference is of means, and only the second has a factor"
         )
@@ -202,7 +207,7 @@ class Average:
         )
 
     def close_to(self, other: "Average", within: float = COMPARABLE) -> Tests:
-        """Claim that the ratio of both means lies between 1/within and within (a claim of equivalence)."""
+        """Return the tests of the claim of equivalence that the ratio of the means is in `(1 / within, within)`."""
         region = f"between 1/{within:g} and {within:g} times that of"
         ratio = (self / other).between(1.0 / within, within)
         return Tests(
@@ -273,7 +278,7 @@ class Time:
 
     Attributes:
       labels: labels of the learners.
-      factor: factor of the mean or median, > 0.
+      factor: factor of the time, > 0.
     """
 
     labels: tuple[str, ...]
@@ -296,7 +301,12 @@ class Time:
         return self.more_than(other)
 
     def more_than(self, other: "Time", at_most: float = math.inf) -> Tests:
-        """Claim that a trial takes longer than a trial of another learner, but less than `at_most` times as long."""
+        """Return the tests of the claim that a trial takes longer than a trial of another learner.
+
+        Args:
+          other: time of the other learner, possibly multiplied by a factor.
+          at_most: upper limit that is claimed as well, as a multiple of the other learner's time; inf for none.
+        """
         times = other.factor / self.factor
         amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
         limit = "" if math.isinf(at_most) else f", but less than {at_most:g} times as long"
@@ -336,7 +346,7 @@ def median(*labels: str, of: str = "") -> Average:
 
 
 def time(*labels: str) -> Time:
-    """Return the time of a trial on one core, in a timed panel."""
+    """Return the time of a whole trial on one core, in a timed panel."""
     return Time(labels)
 
 
@@ -354,7 +364,7 @@ def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
 
 
 def wins(first: str, *others: str, of: str = "regret") -> Quantity:
-    """Return the share of trials in which a learner ends below another learner."""
+    """Return, for each of `others`, the share of trials in which `first` has the smaller final value of a metric."""
     each = (
         (
             f"{_words_for(of)} of {quote_label(first)} ends below that of {quote_label(b)}",
@@ -385,16 +395,16 @@ def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quan
 
 
 def rate(*labels: str, of: str = "regret") -> Quantity:
-    """Return the increase of a mean metric per round over the last half of the rounds."""
+    """Return the mean increase of a metric per round over the second half of the rounds."""
     return _slopes("mean increase per round of {of} of {label} over the last half of the rounds", labels, of, late_rate)
 
 
 def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = "regret") -> Quantity:
-    """Return the exponent with which a mean final metric grows over panels.
+    """Return the exponent with which a mean final metric grows with a value that differs between panels.
 
     Args:
-      panels: mapping from a panel to its value on the axis, > 0.
-      axis: description of that value.
+      panels: mapping from a panel to this value, > 0.
+      axis: description of the value.
       *labels: labels of the learners.
       of: name of the metric.
     """
@@ -410,7 +420,10 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
 
 
 def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> Quantity:
-    """Return the ratio of a mean final metric in `panel` to that in `over`; with several panels, the largest."""
+    """Return the ratio of a mean final metric in `panel` to the mean in `over`.
+
+    Both are a panel, or `{description: names}` for several panels, of which the one with the largest mean counts.
+    """
     (at, panels), (other, overs) = _side(panel), _side(over)
     words = f"{'largest ' * (len(panels) > 1)}mean {_words_for(of)} of {quote_label(label)} {at}"
     statistic = _anywhere(worst_ratio(panels, overs, label, of))
@@ -418,7 +431,7 @@ def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> 
 
 
 def time_over_panels(label: str, panel: str, over: str) -> Quantity:
-    """Return the ratio of the times of a trial in `panel` and in `over`."""
+    """Return the time of a trial in `panel`, divided by the time of a trial in `over`."""
     statistic = _anywhere(total_time_ratio((panel, label), (over, label)))
     each = ((f"time of a trial of {quote_label(label)} in panel {panel}", statistic, (label,)),)
     return Quantity(each, "repeats", f"{{of}} {{region}} times that in panel {over}", "time")
@@ -435,12 +448,12 @@ def time_slope(*labels: str) -> Quantity:
 def at_point(
     changes: Mapping[str, float], nominal: Mapping[str, float], factor: float = 1.0, of: str = "regret"
 ) -> Quantity:
-    """Return the mean at one point of a panel's only sweep minus `factor` times the mean at another point.
+    """Return the mean at one point of a panel's only sweep, minus `factor` times the mean at a nominal point.
 
     Args:
-      changes: fields and values in which the first point differs from the other point.
-      nominal: the other point.
-      factor: > 0.
+      changes: mapping from the fields in which the first point differs from the nominal point to their values.
+      nominal: mapping from all swept fields to their nominal values.
+      factor: factor of the mean at the nominal point, > 0.
       of: name of the metric.
     """
     values = ", ".join(f"{name} = {value:.4g}" for name, value in changes.items())
@@ -459,12 +472,12 @@ def measure(
     unit: Unit = "seeds",
     template: str = "{of} {region}",
 ) -> Quantity:
-    """Return a quantity that only one experiment uses.
+    """Return a quantity with a statistic and a wording of its own.
 
     Args:
       words: description of the statistic; "" if the sentence describes it.
       statistic: the statistic; with `in_panel`, a function from a panel to the statistic.
-      labels: labels of the learners that it is about.
+      labels: labels of the learners that the quantity is about.
       in_panel: True if the statistic depends on the panel.
       unit: unit in which samples are counted, such as seeds.
       template: wording of the test, with `{of}` and `{region}`.
@@ -474,7 +487,7 @@ def measure(
 
 
 def least_of(unit: Unit) -> dict[str, int]:
-    """Return the field `least` of claims that count in this unit, if it differs from the default."""
+    """Return the field `least` of a claim whose samples are counted in `unit`; {} for the default of `Claim`."""
     return {"least": REPEATS} if unit == "repeats" else {}
 
 
@@ -504,7 +517,7 @@ def _slopes(words: str, labels: Sequence[str], of: str, statistic: Callable[...,
 
 
 def _anywhere(statistic: Any) -> Callable[[str], Statistic]:
-    """Wrap a statistic that names its own panels as a function that ignores its panel."""
+    """Return a function that ignores its panel, for a statistic that names its own panels."""
     return lambda panel: statistic
 
 
@@ -526,7 +539,7 @@ def _times(factor: float) -> str:
 
 
 def _phrase(template: str, quantity: str, region: str) -> str:
-    """Fill a template; "above 1 times that" becomes "above that"."""
+    """Fill a template, where "above 1 times that" is shortened to "above that"."""
     filled = template.replace("{of}", quantity).replace("{region}", region)
     return (
         filled.replace(f"{region} times that", region.removesuffix(" 1") + " that") if region[-2:] == " 1" else filled

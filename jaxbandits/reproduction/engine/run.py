@@ -26,23 +26,33 @@ _REPEATS_ALONE, _REPEATS_WIDE = 30, 5
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """An experiment with its measurements."""
+    """Report of a run: an experiment with its measurements and verdicts.
+
+    Attributes:
+      experiment: declaration of the experiment.
+      preset: name of the preset.
+      horizon: number of rounds.
+      results: results by panel.
+      times: timings by panel and number of trials per batch.
+      judged: verdicts, in the order of the claims.
+      declared: all labels by panel, including those that were left out of the run.
+      chosen: multipliers chosen by tuning, by panel and label.
+      edges: labels whose multipliers lie at an edge of the grid, by panel.
+    """
 
     experiment: Experiment
     preset: str
     horizon: int
-    results: dict[str, Result]  # results by panel
-    times: dict[tuple[str, int], RoundTimes]  # timings by panel and number of trials per batch
+    results: dict[str, Result]
+    times: dict[tuple[str, int], RoundTimes]
     judged: tuple[Verdict, ...]
-    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # all labels, by panel
-    # Multipliers that tuning has chosen, by panel and label.
+    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)
-    # Labels whose multipliers lie at an edge of the grid, by panel.
     edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def panels(self) -> Mapping[str, Panel]:
-        """The experiment's panels at this horizon."""
+        """Panels of the experiment at this horizon, by name."""
         return self.experiment.panels(self.horizon)
 
     @property
@@ -51,10 +61,10 @@ class Report:
         return tuple(dict.fromkeys(label for result in self.results.values() for label in result))
 
     def order(self, last: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return all declared labels, including those that were not run; the position of a label determines its colour.
+        """Return all declared labels, including those that were not run. The position of a label determines its colour.
 
         Args:
-          last: labels to place after all others, since a figure omits them.
+          last: labels that a figure omits, which are placed after all others.
         """
         every = dict.fromkeys([*(label for labels in self.declared.values() for label in labels), *self.labels])
         return (*(label for label in every if label not in last), *(label for label in every if label in last))
@@ -72,20 +82,21 @@ def run(
     checkpoint: Path | None = None,
     **options: FieldValue,
 ) -> Report:
-    """Compute an experiment.
+    """Run an experiment, and return its measurements and verdicts.
 
     Args:
       experiment: declaration of the experiment.
-      seeds: number of trials per label and panel (fewer for slow learners); None: the number of the experiment.
-      horizon: number of rounds; None: the number of the paper.
+      seeds: number of trials per label and panel (fewer for slow learners); None: the number that the experiment
+        declares.
+      horizon: number of rounds; None: the number that the experiment declares.
       preset: name of a preset; None: the first preset.
-      without: labels to leave out; claims about these labels stay open.
-      timing: True to measure times per round if the experiment declares timings; claims about times need them.
+      without: labels to leave out; claims about them stay open.
+      timing: True to measure times per round, which claims about times need, if the experiment declares timings.
       checkpoint: directory for one checkpoint per panel; None: no checkpoints.
       **options: as for `jaxbandits.compare`.
 
     Raises:
-      InputError: for invalid input; the message is one line.
+      InputError: if an argument is invalid; the message is one line.
     """
     preset = experiment.preset(preset)
     if experiment.float64 and not jax.config.read("jax_enable_x64"):
@@ -139,7 +150,9 @@ def labels_of(experiment: Experiment, preset: str | None, horizon: int | None) -
 def left_out(
     experiment: Experiment, preset: str | None, horizon: int | None, only: Sequence[str], without: Sequence[str] = ()
 ) -> list[str]:
-    """Return the labels to leave out so that only labels in `only` (empty: all labels) and not in `without` run.
+    """Return the labels to leave out of a run that is limited to the labels in `only` and excludes those in `without`.
+
+    An empty `only` sets no limit.
 
     Raises:
       InputError: for a label that no panel has.

@@ -1,4 +1,6 @@
-"""Sentences of a paper as claims: a sentence has one row for each rival and panel.
+"""Functions that declare the sentences of a paper as claims. A sentence has one row for each rival and panel.
+
+For example,
 
     *claims("far-ahead", mean("Hvt-UCB") < 0.5 * mean("OFUL", "CRTM"), on=PANELS,
             says="Hvt-UCB is far ahead of {rival}", place="Figure 4; Appendix E.2")
@@ -21,16 +23,17 @@ def claims(
     on: str | Iterable[str] | Mapping[str, str] = (),
     **fields: FieldValue,
 ) -> tuple[Claim, ...]:
-    """Declare a sentence, with one row for each test in each panel.
+    """Declare a sentence, and return its rows: one claim for each test in each panel.
 
     Args:
       id: stable id of the sentence, unique within its experiment.
       *tests: comparisons of quantities.
-      says: the paper's words; `{rival}` and `{label}` stand for the learners of a row, in quotation marks where a label
-        contains a comma.
+      says: the paper's words, in which `{rival}` and `{label}` stand for the learners of a row; labels that contain a
+        comma are put in quotation marks.
       place: figure or section of the paper.
-      on: one or several panels; a mapping gives their titles; () if the tests name their panels themselves.
-      **fields: further fields of `Claim`. A statement about times has the kind "time".
+      on: name of a panel, names of several panels, or a mapping from names to titles; () if the tests name their own
+        panels.
+      **fields: further fields of `Claim`. A statement that is tested by times gets the kind "time".
     """
     titles, kind = _titles(on), fields.pop("kind", "statement")
     every = [test for several in tests for test in several]
@@ -57,14 +60,14 @@ def claims(
 
 
 def theorems(id: str, *tests: Iterable[Test], says: str, place: str, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Declare a theorem, lemma or certificate that is checked by running; arguments as for `claims`."""
+    """Declare a theorem, lemma or certificate that is checked by running; the arguments are those of `claims`."""
     return claims(id, *tests, says=says, place=place, kind="theorem", **fields)
 
 
 def observations(
     id: str, *tests: Iterable[Test], says: str, place: str = "", **fields: FieldValue
 ) -> tuple[Claim, ...]:
-    """Declare an observation of our own; arguments as for `claims`, where `place` names the subject."""
+    """Declare an observation of our own; the arguments are those of `claims`, but `place` names its subject."""
     return claims(id, *tests, says=says, place=place, kind="observation", **fields)
 
 

@@ -1,7 +1,8 @@
-"""Statistics for claims: each maps the measurements of an experiment to an estimate with a confidence interval.
+"""Statistics for claims. A statistic maps the measurements of an experiment to an estimate with a confidence interval.
 
-A function decorated by `as_statistic` takes settings, such as the names of a panel and of a learner, and returns a
-statistic: `final_mean("max", "OFUL")` is a statistic.
+The functions decorated by `as_statistic` make statistics. They are called without their first argument, `measured`:
+`final_mean("max", "OFUL")` returns a statistic, a function from measurements to the mean final regret of OFUL in panel
+"max".
 """
 
 import functools
@@ -35,7 +36,10 @@ _UNIFORM = "uniform"  # label of the learner whose time is that of the environme
 
 
 def as_statistic(estimate: Callable[Concatenate[Measurements, _P], Estimate]) -> Callable[_P, Statistic]:
-    """Decorate a function of measurements and settings, so that it takes the settings and returns a statistic."""
+    """Decorate a function of measurements and settings, so that it takes the settings alone and returns a statistic.
+
+    For example, `final_mean(measured, panel, name)` is called as `final_mean(panel, name)(measured)`.
+    """
 
     @functools.wraps(estimate)
     def with_settings(*args: _P.args, **kwargs: _P.kwargs) -> Statistic:
@@ -52,9 +56,10 @@ def as_statistic(estimate: Callable[Concatenate[Measurements, _P], Estimate]) ->
 def mean_difference(
     measured: Measurements, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the mean over paired seeds of `first - factor * second` for the final values of a metric.
+    """Estimate the mean of `first - factor * second` over paired seeds, for final values of a metric of two learners.
 
-    With a factor other than 1 the difference is hard to read, so the ratio of the two means is a companion.
+    If `factor` is not 1, the difference is hard to interpret, so the ratio of the two means is added to the companions
+    of the estimate (`Estimate.companions`).
     """
     a, b, failed = _finals(measured.results[panel], metric, first, second)
     found = paired_mean(a - factor * b)
@@ -65,10 +70,10 @@ def mean_difference(
 
 @as_statistic
 def mean_ratio(measured: Measurements, panel: str, first: str, second: str, metric: str = "regret") -> Estimate:
-    """Estimate the ratio of the means of `first` and `second`, for final values of a metric over paired seeds.
+    """Estimate the ratio of the mean final values of a metric for `first` and for `second`, over paired seeds.
 
-    Use the ratio for claims of equivalence: margins such as 1/2 and 2 are symmetric in both learners. The estimate is
-    NaN if a mean is not positive.
+    Use this ratio for claims of equivalence: with margins such as 1/2 and 2, the claim stays the same if the learners
+    are exchanged. The estimate is NaN if a mean is not positive.
     """
     a, b, failed = _finals(measured.results[panel], metric, first, second)
     beside = _companions(a - b) if len(a) else ()
@@ -76,7 +81,10 @@ def mean_ratio(measured: Measurements, panel: str, first: str, second: str, metr
 
 
 def paired_mean(differences: np.ndarray) -> Estimate:
-    """Estimate the mean of paired differences `[n]`; companions are their median and the share below 0."""
+    """Estimate the mean of paired differences `[n]`, with their median and their share below 0 as companions.
+
+    Half of the differences that are 0 count as below 0.
+    """
     return mean_interval(differences)._replace(companions=_companions(differences) if len(differences) else ())
 
 
@@ -89,7 +97,7 @@ def _companions(differences: np.ndarray) -> tuple[tuple[str, float], ...]:
 def metric_difference(
     measured: Measurements, panel: str, name: str, first: str, second: str, factor: float = 1.0
 ) -> Estimate:
-    """Estimate the mean of `first - factor * second` for the final values of two metrics of one algorithm."""
+    """Estimate the mean over seeds of `first - factor * second`, for the final values of two metrics of one learner."""
     trials = measured.results[panel][name]
     good = (trials.usable(first) & trials.usable(second))[0]
     a, b = (trials.final(metric)[0, good] for metric in (first, second))
@@ -100,7 +108,10 @@ def metric_difference(
 def median_difference(
     measured: Measurements, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the median of `first` minus `factor` times the median of `second`, over paired seeds."""
+    """Estimate the median final value of a metric for `first`, minus `factor` times the median for `second`.
+
+    Seeds are paired. With fewer than 40 of them the estimate is NaN.
+    """
     a, b, failed = _finals(measured.results[panel], metric, first, second)
     if len(a) < _FEWEST:
         return infinite_estimate(len(a))._replace(failed=failed)
@@ -109,7 +120,10 @@ def median_difference(
 
 @as_statistic
 def win_share(measured: Measurements, panel: str, first: str, second: str, metric: str = "regret") -> Estimate:
-    """Estimate the share of paired seeds in which `first` ends below `second`; a tie counts half."""
+    """Estimate the share of paired seeds in which `first` has a smaller final value than `second`.
+
+    A tie counts half.
+    """
     a, b, failed = _finals(measured.results[panel], metric, first, second)
     return exact_share(int(np.sum(a < b)), len(a), ties=int(np.sum(a == b)))._replace(failed=failed)
 
@@ -125,12 +139,16 @@ def share_below(measured: Measurements, panel: str, name: str, metric: str, thre
 def growth_exponent(
     measured: Measurements, panel: str, name: str, metric: str = "regret", since: float = 0.1
 ) -> Estimate:
-    """Estimate the slope of log(mean metric) against log(round) from `since` times the horizon on."""
+    """Estimate the slope of log(mean metric) against log(round) over the rounds from `since * horizon` onwards."""
     return exponent(measured.results[panel][name], metric, since)
 
 
 def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Estimate:
-    """Estimate `growth_exponent` of the trials of one label, by least squares."""
+    """Estimate the growth exponent of a metric from the trials of one label, by least squares.
+
+    The exponent is defined as in `growth_exponent`. The estimate is NaN with fewer than 40 seeds, with fewer than
+    three record points from round `since * horizon` onwards, or if a mean is not positive.
+    """
     good = trials.usable(metric)[0]
     late = trials.record_points >= since * trials.horizon
     failed = int((~good).sum())
@@ -144,9 +162,10 @@ def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Esti
 def log_slope(
     measured: Measurements, panel: str, name: str, unit: float = 1.0, metric: str = "regret", since: float = 0.1
 ) -> Estimate:
-    """Estimate the slope of a mean metric against log(round) from `since` times the horizon on, in multiples of `unit`.
+    """Estimate the slope of a mean metric against log(round), divided by `unit`, from round `since * horizon` onwards.
 
-    Least squares is linear in the curves, so the estimate is the mean over seeds of the slopes of the trials.
+    The slope is fitted by least squares, which is linear in the curves. The estimate is therefore the mean over seeds
+    of the slopes of single trials.
     """
     trials = measured.results[panel][name]
     good = trials.usable(metric)[0]
@@ -164,7 +183,7 @@ def log_slope(
 def growth_across(measured: Measurements, panels: Mapping[str, float], name: str, metric: str = "regret") -> Estimate:
     """Estimate the slope of log(mean final metric) against log(abscissa) over panels, by least squares.
 
-    `panels` maps names to abscissae; seeds are paired.
+    `panels` maps the names of panels to their abscissae (> 0). Only seeds without a failure in any panel are used.
     """
     values, failed = _side_by_side(measured, tuple(panels), name, metric)
     log_x = np.log(list(panels.values()))
@@ -172,12 +191,14 @@ def growth_across(measured: Measurements, panels: Mapping[str, float], name: str
 
 
 def exponent_of(law: Callable[[float], float], at: Sequence[float]) -> float:
-    """Return the exponent that `growth_across` finds for a law, its least-squares slope in logarithms at these points.
+    """Return the least-squares slope of log(law(x)) against log(x) at the points `at`.
 
-    Measured growth is thus compared with the slope of a bound such as T^a log T over the measured range, not with a.
+    This is the exponent that `growth_across` finds for values that follow the law exactly. If a bound has the form
+    T^a log T, compare measured growth with this exponent, which includes the logarithm over the measured range, and not
+    with a.
 
     Args:
-      law: bound with its logarithms and constants, > 0.
+      law: function from an abscissa to the bound, including its logarithms and constants; > 0.
       at: two or more abscissae, > 0.
     """
     log_x = np.log(np.asarray(at, np.float64))
@@ -196,9 +217,9 @@ def final_mean(measured: Measurements, panel: str, name: str, metric: str = "reg
 def worst_ratio(
     measured: Measurements, panels: Sequence[str], over: Sequence[str], name: str, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the ratio of the largest mean final metric over some panels to the largest over other panels.
+    """Estimate the largest mean final metric over `panels`, divided by the largest over the panels `over`.
 
-    The estimate is NaN if a mean is not positive.
+    The estimate is NaN with fewer than 40 seeds, or if a mean is not positive.
     """
     values, failed = _side_by_side(measured, (*panels, *over), name, metric)
     return _largest_ratio(values, len(panels))._replace(failed=failed)
@@ -208,7 +229,7 @@ def worst_ratio(
 def relative_change(measured: Measurements, panel: str, over: str, name: str, metric: str = "regret") -> Estimate:
     """Estimate (a - b) / |b| for the mean final metrics a in `panel` and b in `over`, which may have either sign.
 
-    Seeds are paired. The estimate is NaN if b is within four standard errors of 0.
+    Seeds are paired. The estimate is NaN with fewer than 40 seeds, or if b is within four standard errors of 0.
     """
     values, failed = _side_by_side(measured, (panel, over), name, metric)
     n, base = len(values), values[:, 1]
@@ -229,10 +250,10 @@ def relative_change(measured: Measurements, panel: str, over: str, name: str, me
 def ratio_of_ratios(
     measured: Measurements, panel: str, over: str, first: str, second: str, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the ratio of two changes of mean final values from panel `over` to `panel`; seeds are paired.
+    """Estimate `(a / b) / (c / d)` for mean final values of a metric.
 
-    Each change is a learner's mean in `panel` over its mean in `over`; the change of `first` is divided by the change
-    of `second`.
+    Here a and b are the means of `first` in the panels `panel` and `over`, and c and d are the means of `second` in the
+    same two panels. Seeds are paired. The estimate is NaN with fewer than 40 seeds, or if a mean is not positive.
     """
     several = [measured.results[at][name] for name in (first, second) for at in (panel, over)]
     values, failed = _pair(several, metric)
@@ -242,7 +263,10 @@ def ratio_of_ratios(
 
 
 def _largest_ratio(rows: np.ndarray, n_above: int) -> Estimate:
-    """Estimate `worst_ratio` on the scale of logarithms, where only the two largest means have a nonzero derivative."""
+    """Estimate `worst_ratio` from rows `[S, panels]`, of which the first `n_above` columns form the numerator.
+
+    The interval is computed for the logarithm, in which only the two largest means have a nonzero derivative.
+    """
     k = rows.shape[1]
     signs = np.where(np.arange(k) < n_above, 1.0, -1.0)
 
@@ -288,7 +312,10 @@ def point_difference(
     factor: float = 1.0,
     metric: str = "regret",
 ) -> Estimate:
-    """Estimate the mean of `first - factor * second` for two points of the sweep of the only label."""
+    """Estimate the mean over seeds of `first - factor * second`, for final values at two points of a sweep.
+
+    The panel must have a single label, whose algorithm is swept.
+    """
     trials = measured.results[panel].one(None)
     rows = [trials.index(point) for point in (first, second)]
     good = trials.usable(metric)[rows].all(axis=0)
@@ -298,7 +325,7 @@ def point_difference(
 
 @as_statistic
 def exact_value(measured: Measurements, value: Callable[[], float]) -> Estimate:
-    """Return a number that does not depend on trials, exact up to rounding."""
+    """Return a number that does not depend on trials, as an estimate whose interval has length 0."""
     del measured
     number = np.asarray(value())
     return Estimate(number, number, number, n=0, deterministic=True)
@@ -306,9 +333,10 @@ def exact_value(measured: Measurements, value: Callable[[], float]) -> Estimate:
 
 @as_statistic
 def time_growth(measured: Measurements, panel: str, name: str, since: float = 0.1) -> Estimate:
-    """Estimate the slope of log(time per round) against log(round), from `since` times the horizon on.
+    """Estimate the slope of log(time per round) against log(round) over the rounds from `since * horizon` onwards.
 
-    The Theil-Sen median over pairs of segments is robust to segments in which the machine was busy.
+    In each repeat the slope is the median over all pairs of segments (Theil-Sen), which is robust to segments in which
+    the machine was busy. The estimate is the mean over repeats.
     """
     times, rows = _round_times(measured, panel, name)
     return _time_slope(times.stretch_ends, _log(rows), since)
@@ -316,7 +344,7 @@ def time_growth(measured: Measurements, panel: str, name: str, since: float = 0.
 
 @as_statistic
 def advantage_growth(measured: Measurements, panel: str, slow: str, fast: str, since: float = 0.1) -> Estimate:
-    """Estimate the slope of log(time of `slow` / time of `fast`) against log(round), as in `time_growth`."""
+    """Estimate the slope of log(time of `slow` / time of `fast`) against log(round), by the method of `time_growth`."""
     (times, a), (_, b) = (_round_times(measured, panel, name) for name in (slow, fast))
     turns = min(len(a), len(b))
     return _time_slope(times.stretch_ends, _log(a[:turns]) - _log(b[:turns]), since)
@@ -335,16 +363,19 @@ def _time_slope(stops: np.ndarray, log_ns: np.ndarray, since: float) -> Estimate
 
 @as_statistic
 def total_time(measured: Measurements, panel: str, name: str) -> Estimate:
-    """Estimate the seconds of a trial, without the environment's time if it is known; geometric mean over repeats."""
+    """Estimate the duration of a trial in seconds, as a geometric mean over repeats.
+
+    The time of the environment is subtracted if it is known, that is, if uniform play was timed too.
+    """
     times, rows = _round_times(measured, panel, name)
     return _geometric_mean(_log(rows @ np.diff(times.stretch_ends, prepend=0) / 1e9))
 
 
 @as_statistic
 def total_time_ratio(measured: Measurements, slow: tuple[str, str], fast: tuple[str, str]) -> Estimate:
-    """Estimate the ratio of the times of a trial of `slow` and `fast`, each given as a panel and an algorithm.
+    """Estimate the time of a trial of `slow` divided by that of `fast`, as a geometric mean over repeats.
 
-    The estimate is a geometric mean over repeats.
+    `slow` and `fast` are pairs of a panel and a label. Times are computed as in `total_time`.
     """
     pair = [_round_times(measured, *who) for who in (slow, fast)]
     turns = min(len(rows) for _, rows in pair)
@@ -353,17 +384,23 @@ def total_time_ratio(measured: Measurements, slow: tuple[str, str], fast: tuple[
 
 
 def _geometric_mean(logs: np.ndarray) -> Estimate:
-    """Estimate a geometric mean from the logarithms that are finite."""
+    """Estimate the geometric mean of numbers from their logarithms, of which only finite ones are used."""
     estimate = t_interval(logs[np.isfinite(logs)])
     return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_map(np.exp, estimate.interval_at))
 
 
 def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate a share of trials, with exact intervals (`analysis.pairs.share`) at every level.
+    """Estimate a share of trials, with the exact interval of `analysis.pairs.share` at any level.
 
-    The p-value of a claim about the share, the smallest alpha whose interval decides, is twice the smaller of the two
-    binomial tails at the end of the claim. Verdict and p-value therefore agree. If all n trials succeed, the share is
-    above s at the 5 % level as soon as s^n < 0.025.
+    The p-value of a claim about the share is the smallest alpha at which the interval decides the claim. It is twice
+    the smaller of the two binomial tails at the end of the claimed region, so verdict and p-value agree. If all n
+    trials succeed, the share is above s at the 5 % level as soon as s^n < 0.025.
+
+    Args:
+      successes: number of successful trials.
+      n: number of trials.
+      ties: number of trials that count half.
+      level: coverage of the interval, in (0, 1).
     """
 
     def at(level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -374,19 +411,19 @@ def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> E
 
 
 def scale(intervals: Intervals | None, factor: float) -> Intervals | None:
-    """Return the intervals of `factor > 0` times an estimate."""
+    """Return the intervals of `factor` (> 0) times an estimate from those of the estimate; None stays None."""
     return _map(lambda end: end * factor, intervals)
 
 
 def _map(function: Callable[[Any], Any], intervals: Intervals | None) -> Intervals | None:
-    """Return the intervals of an increasing function of an estimate."""
+    """Return the intervals of an increasing function of an estimate; None stays None."""
     if intervals is None:
         return None
     return lambda level: tuple(map(function, intervals(level)))  # pyright: ignore[reportReturnType]
 
 
 def _log(ns: np.ndarray) -> np.ndarray:
-    """Return logarithms; NaN for times too short to be distinguished from the overhead of a call."""
+    """Return logarithms of times; NaN for times too short to be distinguished from the overhead of a call."""
     return np.log(np.where(ns > 0.0, ns, np.nan))
 
 
@@ -413,7 +450,7 @@ def _side_by_side(measured: Measurements, panels: Sequence[str], name: str, metr
 
 
 def _slope(log_x: np.ndarray, rows: np.ndarray) -> Estimate:
-    """Estimate the least-squares slope of log(mean) of rows `[seeds, abscissae]`; infinite interval for few rows."""
+    """Estimate the least-squares slope of log(mean) for rows `[seeds, abscissae]`; NaN with too few rows."""
     weights = (log_x - log_x.mean()) / np.sum((log_x - log_x.mean()) ** 2)
     return _smooth(rows, lambda means: np.log(means) @ weights, lambda means: weights / means)
 
@@ -421,7 +458,7 @@ def _slope(log_x: np.ndarray, rows: np.ndarray) -> Estimate:
 def _smooth(
     rows: np.ndarray, value: Callable[[np.ndarray], np.ndarray], gradient: Callable[[np.ndarray], np.ndarray]
 ) -> Estimate:
-    """Estimate a smooth function of means by `smooth_interval`; the interval is infinite unless all are positive."""
+    """Estimate a smooth function of means by `smooth_interval`; NaN with too few rows, or if a mean is not positive."""
     if len(rows) < _FEWEST or not (rows.mean(axis=0) > 0.0).all():
         return infinite_estimate(len(rows))
     return smooth_interval(rows, value, gradient)
@@ -440,9 +477,10 @@ def _finals(result: Result, metric: str, first: str, second: str) -> tuple[np.nd
 
 
 def _pair(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
-    """Return `[S, n]` final values over seeds that all n sets of trials ran without failure, and the number of others.
+    """Return `[S, n]` final values over the seeds without failure, and the number of seeds with failures.
 
-    A seed gives the same instance and noise for every label, and the same random numbers in all panels.
+    Only seeds that all n sets of trials ran are considered. A seed gives the same instance and noise for every label,
+    and the same random numbers in all panels.
     """
     common = functools.reduce(np.intersect1d, [trials.seeds for trials in several])
     rows = [np.searchsorted(trials.seeds, common) for trials in several]
@@ -456,10 +494,10 @@ def _pair(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
 def with_axis_share(
     measured: Measurements, statistic: Statistic, panel: str, first: str, second: str, top: str, metric: str = "regret"
 ) -> Estimate:
-    """Estimate another statistic, with the companion `(first - second) / top` for mean final values of a metric.
+    """Add a companion to another statistic: `(first - second) / top`, for mean final values of a metric.
 
-    A ratio of two small regrets is invisible in a figure whose axis extends to the regret of a third learner, `top`. If
-    `top` was not run, there is no companion.
+    A difference of two small regrets is invisible in a figure whose axis extends to the regret of a third learner,
+    `top`. The companion shows how large the difference is on this axis. If `top` was not run, no companion is added.
     """
     found, result = statistic(measured), measured.results[panel]
     if top not in result:

@@ -1,4 +1,6 @@
-"""Settings that the experiments of a paper share; an experiment declares only settings that differ.
+"""Settings that the experiments of a paper share. An experiment declares only the settings in which it differs.
+
+For example:
 
 FIGURES = Study("linear", "Wang, Zhang, Zhao & Zhou, ICML 2025", horizon=18_000, seeds=512, presets=PRESETS)
 FIG2 = FIGURES.experiment("fig2", "Figure 2", title="Gaussian noise", algorithms=..., panels=..., claims=...)
@@ -9,7 +11,7 @@ from jaxbandits.reproduction.engine.experiment import Experiment
 
 
 class Study:
-    """Fields of `Experiment` that the experiments of a paper share.
+    """Common fields of the experiments of a paper.
 
     Args:
       family: first part of the experiments' names.
@@ -23,7 +25,7 @@ class Study:
         self._notes, self._shared = tuple(shared.pop("notes", ())), {"metric": "regret", **shared}
 
     def experiment(self, name: str, place: str, *, notes: tuple[str, ...] = (), **fields: FieldValue) -> Experiment:
-        """Declare an experiment of the paper.
+        """Declare an experiment of the paper, and return it.
 
         Args:
           name: second part of the experiment's name.

@@ -1,7 +1,7 @@
-"""Thresholds for the words of the papers, one for each word and the same in every experiment.
+"""Numerical thresholds for words of the papers. A word has the same threshold in every experiment.
 
-A number in a sentence ("800 times") is used as the threshold. For words the thresholds are our choice, made before the
-runs that they judge:
+If a sentence contains a number ("800 times"), that number is the threshold. For words we chose the thresholds before
+the runs that they judge:
 
     comparable, similar, close, competitive alongside   ratio of means within COMPARABLE times either way (equivalence)
     does not compromise, does not grow                   at most COMPARABLE times (non-inferiority)
@@ -15,7 +15,7 @@ runs that they judge:
     always, in every trial                               a share of trials above `share_for_all(trials needed)`
 """
 
-# Reason of claims that cannot fail.
+# Template of the reason why a claim cannot fail.
 OUT_OF_REACH = "the bound at this horizon is above {most}, the most that {what} can be"
 COMPARABLE, MODEST, MUCH = 1.5, 2.0, 2.0
 FLAT, GROWS, LITTLE = 0.1, 0.5, 1.25

@@ -1,8 +1,8 @@
-"""Tuning by races, for the learners of a panel within a run and for the tables of multipliers that presets read.
+"""Tuning of learners by races: of the learners of a panel during a run, and for the tables that presets read.
 
-A `Tuning` declares the grid, the metric and the number of seeds. The function `tune` races the points of one learner on
-the mean over one or several panels, or plays the points that a study of Optuna proposes within the ranges of the grid.
-Seeds for tuning are never used for verdicts: figures use the seeds from 0 on.
+A `Tuning` declares the grid, the metric and the number of seeds. The function `tune` races the points of one learner by
+their mean over one or several panels, or plays the points that a study of Optuna proposes within the ranges of the
+grid. Seeds for tuning are never used for verdicts: figures use the seeds from 0 on.
 """
 
 import dataclasses
@@ -42,13 +42,15 @@ class Tuning:
     """Equal tuning: the same grid for every learner, with separate seeds for the choice and for the verdicts.
 
     Attributes:
-      presets: presets in which a run tunes the learners in each panel; in others they stay as `algorithms` gives them.
-      grid: function from a learner to field -> values; empty for a learner without tuning.
+      presets: presets in which a run tunes the learners in each panel; in other presets, the learners that
+        `Experiment.algorithms` returns are run unchanged.
+      grid: function from a learner to a mapping from fields to values; the mapping is empty if the learner is not
+        tuned.
       metric: metric whose mean at the end of the run is minimised; or a function from (learner, panel) to its name, if
         learners have different objectives.
       seeds: number of seeds of a point that stays in the race until the end.
-      part: divisor of the number of rounds during tuning.
-      slow: mapping from a label to its own `seeds` and `part`, for learners too slow for the common values.
+      part: divisor of the horizon; tuning plays `horizon // part` rounds.
+      slow: mapping from a label to a pair (seeds, part), for learners too slow for the common values.
       tolerance: relative tolerance; of points whose means differ by less, the point with multipliers nearest to 1 is
         chosen.
       standard: True if the budget `standard` also runs these presets, without slow labels and without timings.
@@ -69,7 +71,7 @@ class Tuning:
 
 
 class Choice(NamedTuple):
-    """Multipliers that a race chose for a learner.
+    """Multipliers chosen for a learner by a race or a study, with the evidence for the choice.
 
     Attributes:
       multipliers: mapping from a field to its value.
@@ -96,7 +98,7 @@ class Choice(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        """One line with the evidence for the choice."""
+        """Line of text with the mean and the size of the race that chose the multipliers."""
         edge = " (edge)" if self.at_edge else ""
         metric = self.metric.replace("_", " ")
         counts = {"point": self.n_points, "seed": self.seeds, "round": self.horizon}
@@ -115,20 +117,23 @@ def tune(
     batches: tuple[int, int] = (16, 4),
     **options: FieldValue,
 ) -> Choice | None:
-    """Race the multipliers of one learner, or play points that a study proposes; return None if its grid is empty.
+    """Choose the multipliers of one learner by a race, or from points that a study proposes.
 
     Args:
       tuning: declaration of the tuning.
       label: label of the learner.
       build: function from a panel, the number of rounds and multipliers (possibly none) to the learner.
       panels: mapping from names to panels, over which the metric is averaged.
-      horizon: number of rounds of a trial; the tuning may play only a part of them.
-      study: object with the methods `ask` and `tell` of Optuna's studies. Its points lie between the least and the
-        largest value of each multiplier, on a logarithmic scale if all values are positive; None: the points of the
-        grid.
+      horizon: number of rounds of a trial, of which tuning may play only a part (`Tuning.part`).
+      study: object with the methods `ask` and `tell` of Optuna's studies; None: race the points of the grid. The study
+        proposes points between the smallest and the largest value of each multiplier, on a logarithmic scale if all
+        values are positive.
       batches: with a study, the number of points in a batch, which are played together on all seeds, and the number of
         batches.
       **options: as for `jaxbandits.compare`; with `checkpoint`, each race has a subdirectory.
+
+    Returns:
+      The choice; None if the learner's grid is empty.
 
     Raises:
       InputError: for a field that the learner does not have, and in the cases of `race`.
@@ -151,7 +156,7 @@ def tune(
 
 
 def with_multipliers(learner: Learner, multipliers: Multipliers) -> Learner:
-    """Return the learner with other values of some fields.
+    """Return a copy of the learner in which the fields of `multipliers` have new values.
 
     Raises:
       InputError: for a field that the learner does not have.
@@ -233,7 +238,7 @@ def _ask(
 
 
 def _grids(build: Build, panels: Mapping[str, Any], horizon: int, points: Sequence[Multipliers]) -> dict[str, Grid]:
-    """Return for each panel the grid of the learners with these multipliers."""
+    """Return, for each panel, the grid of the learners with these multipliers."""
     grids = {}
     for name, panel in panels.items():
         learners = [build(panel, horizon, point) for point in points]
@@ -263,7 +268,7 @@ def _screen(
     settings: Mapping[str, Any],
     screening: int,
 ) -> Choice:
-    """Screen every other value of each multiplier, then the neighbours of the best points, as in `Tuning.screening`."""
+    """Play every other value of each multiplier, then the neighbours of the best points (`Tuning.screening`)."""
     rounds, seen = 0, {}  # mean by point, over the first `screening` seeds
 
     def play(points: list[dict[str, float]], stage: str, first: int, count: int) -> np.ndarray:
@@ -314,7 +319,10 @@ def _product(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
 
 
 def _differences(learners: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return for each learner a mapping from field to value: the numbers that differ, or the first if none does."""
+    """Return, for each learner, a mapping from fields to the numbers in which learners differ.
+
+    If all learners are equal, the mapping contains the first field that is a number.
+    """
     columns = {
         field.name: [getattr(learner, field.name) for learner in learners] for field in dataclasses.fields(learners[0])
     }
@@ -338,10 +346,10 @@ def _name_race(options: Mapping[str, Any], stage: str) -> dict[str, Any]:
 
 
 class TunedLearner(NamedTuple):
-    """A learner of a table, with the problems on which it is tuned.
+    """Learner of a table of multipliers, with the problems on which it is tuned.
 
     Attributes:
-      label: label of the learner in `Tuning.slow`.
+      label: label by which `Tuning.slow` lists the learner.
       build: function from a panel, the number of rounds and multipliers to the learner.
       problems: function that returns the panels, over which the metric is averaged, and the number of rounds of a
         trial.
@@ -357,7 +365,8 @@ class MultiplierTable:
     """Table of multipliers that presets read. `jaxbandits tune --write` races its learners and writes its module.
 
     Attributes:
-      module: module that holds `MULTIPLIERS` (name of the learner -> field -> value) and `EVIDENCE` (name -> text).
+      module: module that holds `MULTIPLIERS`, a mapping from learners to fields and their values, and `EVIDENCE`, a
+        mapping from learners to the evidence for the choice.
       tuning: declaration of the tuning of its learners.
       learners: learners by name.
       from_file: function from a data file of the user to the learners that are tuned on it; None: no learner uses data.
@@ -376,7 +385,7 @@ class MultiplierTable:
 
     @property
     def path(self) -> Path:
-        """The file that holds the table."""
+        """Path of the file that holds the table."""
         return Path(str(self.module.__file__))
 
     def tune(
@@ -387,7 +396,14 @@ class MultiplierTable:
         seeds: int | None = None,
         **options: FieldValue,
     ) -> Choice:
-        """Race the multipliers of one learner; use other rounds and seeds than declared only for experiments.
+        """Race the multipliers of one learner, and return the choice.
+
+        Args:
+          name: name of the learner in the table.
+          learner: the learner.
+          horizon: number of rounds of a trial, if it differs from the declared number.
+          seeds: number of seeds, if it differs from the declared number.
+          **options: as for `jaxbandits.compare`.
 
         Raises:
           InputError: in the cases of `race`.
@@ -406,7 +422,7 @@ class MultiplierTable:
         return choice
 
     def text(self, chosen: Mapping[str, Choice]) -> str:
-        """Return the text of the module, in which new choices replace the choices with the same names."""
+        """Return the new source text of the module: its entries, with those named in `chosen` replaced."""
         multipliers, evidence = dict(self.module.MULTIPLIERS), dict(self.module.EVIDENCE)
         for name, choice in chosen.items():
             multipliers[name] = {field: float(f"{value:.4g}") for field, value in choice.multipliers.items()}
@@ -426,7 +442,10 @@ def learners_of_figures(
     panels: Callable[[], Mapping[str, Any]],
     horizon: int,
 ) -> dict[str, TunedLearner]:
-    """Return learners whose multipliers are fields, and whose constants are computed for the full horizon.
+    """Return the learners of a table, keyed by their names in it, from the learners of an experiment.
+
+    Multipliers are fields of these learners. Constants are computed for the full horizon, even if tuning plays fewer
+    rounds.
 
     Args:
       names: mapping from the label of a learner to its name in the table.

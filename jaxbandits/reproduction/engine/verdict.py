@@ -1,4 +1,4 @@
-"""Verdicts of single claims: holds, does not hold, or open, from the measurements."""
+"""Verdicts on single claims (holds, does not hold, or open), computed from the measurements."""
 
 import dataclasses
 import math
@@ -35,30 +35,30 @@ WORDS: Mapping[Kind, Mapping[str, str]] = {  # wording by kind and decision
 
 
 def word(kind: Kind, decision: str) -> str:
-    """Return the word for a decision about a claim of this kind; only statements of a paper can "not hold"."""
+    """Return the words for a decision on a claim of this kind, such as "violated" for a theorem that does not hold."""
     return WORDS[kind].get(decision, decision)
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """A claim with its verdict, which is always computed from results.
+    """Verdict on a claim, computed from measurements.
 
     Attributes:
       claim: the claim.
       decision: decision on this claim alone, at the 5 % level.
       value: estimate of the statistic.
-      low: lower end of its 95 % interval.
-      high: upper end of its 95 % interval.
+      low: lower end of the 95 % interval of the statistic.
+      high: upper end of the 95 % interval of the statistic.
       n: number of seeds, or of repeats of timings.
-      failed: number of trials that are not finite.
+      failed: number of trials with values that are not finite.
       enough_rounds: True if the run had at least as many rounds as the experiment declares.
       p: smallest alpha at which the claim is decided (`p_value`); NaN if nothing was tested.
-      deterministic: True if all seeds gave the same number.
-      missing: True if a label that the claim needs was left out, or nothing was timed.
+      deterministic: True if all seeds gave the same number, or if the statistic does not depend on seeds.
+      missing: True if a label that the claim needs was left out, or if the claim needs times and none were measured.
       applies: True if the claim is about the preset that was run.
-      companions: further numbers, by name.
+      companions: pairs of a name and a number that are shown with the estimate.
       panels: panels that the statistic read.
-      stand_ins: data sets that are replaced by synthetic data in these panels.
+      stand_ins: names of the real data sets that synthetic data replace in these panels.
       marks: reconstructed learners and guessed settings on which the verdict rests.
     """
 
@@ -86,19 +86,19 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """Word for the decision about a claim of this kind."""
+        """Words for the decision, such as "holds", "violated" or "cannot be judged"."""
         if self.claim.cannot_be_judged:
             return "cannot be judged"
         return "cannot fail" if self.claim.cannot_fail else word(self.claim.kind, self.decision)
 
     @property
     def is_early(self) -> bool:
-        """True if there are fewer seeds than the claim needs."""
+        """True if there are fewer seeds (or repeats) than the claim needs and the estimate is not deterministic."""
         return self.n < self.claim.least and not self.deterministic
 
     @property
     def reason(self) -> str:
-        """One clause for tables: the numbers, or the reason why there are none."""
+        """Clause for tables: the numbers of the verdict, or the reason why there are none."""
         if not self.applies:
             return f"this row is about the preset {' or '.join(self.claim.presets)}"
         if self.missing:
@@ -117,7 +117,7 @@ class Verdict:
 
     @property
     def interval(self) -> str:
-        """The estimate with its interval, as "0.12 in [0.1, 0.14]"."""
+        """Estimate with its interval, in the form "0.12 in [0.1, 0.14]"."""
         return f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}]"
 
 
@@ -127,11 +127,12 @@ def _words_for(companion: str) -> str:
 
 
 def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, preset: str | None = None) -> Verdict:
-    """Judge a claim: it holds if the whole interval is inside `(low, high)`, and does not hold if it is outside.
+    """Return the verdict on a claim.
 
-    A claim stays open if there are too few seeds, if the horizon is shorter than declared, if a trial failed, if the
-    claim is about another preset, or if the statistic is NaN. A deterministic estimate (`Estimate.deterministic`) needs
-    no minimum number of seeds.
+    The claim holds if the 95 % interval of its statistic lies inside `(claim.low, claim.high)`, and does not hold if
+    the interval lies outside. Otherwise it is open. It is also open if there are too few seeds, if the horizon is
+    shorter than declared, if a trial failed, if the claim is about another preset, or if the statistic is NaN. A
+    deterministic estimate (`Estimate.deterministic`) needs no minimum number of seeds.
 
     Args:
       claim: claim to judge.
@@ -171,7 +172,7 @@ def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, pres
 
 
 def decide(claim: Claim, low: float, high: float) -> Decision:
-    """Return the decision that an interval implies."""
+    """Return the decision on a claim whose statistic has the interval `[low, high]`."""
     if low > claim.low and high < claim.high:
         return "holds"
     if high <= claim.low or low >= claim.high:
@@ -180,12 +181,13 @@ def decide(claim: Claim, low: float, high: float) -> Decision:
 
 
 def p_value(claim: Claim, estimate: Estimate) -> float:
-    """Return the smallest level alpha at which the interval decides the claim; 0 if its length is zero.
+    """Return the smallest level alpha at which the interval decides the claim; 0 if the interval has length zero.
 
-    Exact intervals are evaluated at every level. For any other estimate only the 95 % interval is used, since 64 skewed
-    values do not show how far their mean may be off once in a thousand samples. The distance to the nearest end of the
-    claim, in half-widths of that interval, is treated as a quantile of a heavy-tailed law (`TAIL`). It is measured on
-    the linear or the logarithmic scale, whichever gives the smaller distance.
+    Exact intervals are evaluated at every level. For any other estimate only the 95 % interval is used, since a sample
+    of 64 skewed values does not show how large the error of its mean is in one sample of a thousand. The distance from
+    the estimate to the nearest end of the claimed region, in half-widths of that interval, is treated as a quantile of
+    Student's distribution with `TAIL` degrees of freedom. The distance is measured on the linear or the logarithmic
+    scale, whichever gives the smaller one.
     """
     value, low, high = (float(number) for number in estimate[:3])
     if estimate.deterministic or low == high:
@@ -212,7 +214,7 @@ def _exact_p(claim: Claim, interval_at: Intervals) -> float:
 
 
 def _reaches(value: float, low: float, high: float, end: float) -> float:
-    """Return the distance from an estimate to an end of its claim, in half-widths of its 95 % interval."""
+    """Return the distance from an estimate to an end of the claimed region, in half-widths of the 95 % interval."""
 
     def ratio(value: float, low: float, high: float, end: float) -> float:
         reach = high - value if end > value else value - low
@@ -250,10 +252,11 @@ class _WatchedMapping(Mapping[_KEY, _VALUE]):
 
 
 def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
-    """Return for each test whether it is decided, with a family-wise error of at most `alpha`.
+    """Return, for each p-value, True if its test is decided at a family-wise error of at most `alpha`.
 
-    Holm's step-down procedure compares the smallest p with alpha / m, the next with alpha / (m - 1), and so on until
-    a p is larger. NaN marks a claim without a test and does not count.
+    Holm's step-down procedure compares the smallest of m p-values with alpha / m, the next with alpha / (m - 1), and so
+    on. It stops at the first p-value that exceeds its threshold. NaN stands for a claim that was not tested, and does
+    not count in m.
     """
     order = sorted((i for i, p in enumerate(ps) if not math.isnan(p)), key=lambda i: ps[i])
     decides = [False] * len(ps)

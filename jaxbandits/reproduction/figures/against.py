@@ -1,4 +1,4 @@
-"""Figures of `Against`: final means against `Panel.x`."""
+"""Draw figures of the kind `Against`: final means against `Panel.x`."""
 
 import itertools
 import math
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Against, plt: ModuleType, report: Report) -> "Figure":
-    """Draw the figure, without its title."""
+    """Draw and return the figure, without its title."""
     metric, panels = drawing.metric or report.experiment.metric, report.panels
     at = {name: panel.x for name, panel in panels.items() if not math.isnan(panel.x)}
     bounds = {x: panels[name].bound for name, x in at.items() if not math.isnan(panels[name].bound)}
@@ -53,7 +53,7 @@ def _never_negative(report: Report, label: str, metric: str) -> bool:
 
 
 def _worst(rows: Mapping[str, Mapping[str, Row]], label: str, at: Mapping[str, float]) -> dict[float, Row]:
-    """Return for each abscissa the row with the largest mean over its panels."""
+    """Return, for each abscissa, the row with the largest mean among the panels at this abscissa."""
     worst: dict[float, Row] = {}
     for name, x in at.items():
         row = rows[name].get(label)

@@ -1,4 +1,4 @@
-"""Figures of `Bound`: a metric together with its bound."""
+"""Draw figures of the kind `Bound`: a metric together with its bound."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Bound, plt: ModuleType, report: Report) -> "Figure":
-    """Draw the figure, without its title."""
+    """Draw and return the figure, without its title."""
     metric, panels = drawing.metric or report.experiment.metric, report.panels
     size = (3.8 * len(panels), 3.8)
     figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", sharey=True, squeeze=False)

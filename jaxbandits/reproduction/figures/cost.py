@@ -1,4 +1,4 @@
-"""Figures of `Cost`: time of a trial against `Panel.x`, and time per round against the round."""
+"""Draw figures of the kind `Cost`: time of a trial against `Panel.x`, and time per round against the round."""
 
 from collections.abc import Sequence
 from types import ModuleType
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Cost, plt: ModuleType, report: Report) -> "Figure":
-    """Draw the figure, without its title."""
+    """Draw and return the figure, without its title."""
     panels, order = report.panels, report.order()
     names = list(dict.fromkeys(name for name, _ in report.times))
     figure, (left, *rest) = plt.subplots(1, 3, figsize=(13.2, 4.4), layout="constrained")
@@ -43,7 +43,13 @@ def draw(drawing: Cost, plt: ModuleType, report: Report) -> "Figure":
 
 
 def per_round(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
-    """Draw time per round against the round, as median and quartiles over repeats, in the colours of the curves."""
+    """Draw time per round against the round, as median and quartiles over repeats.
+
+    Args:
+      ax: axes to draw in.
+      measured: timings of a panel.
+      order: labels in the order of their colours.
+    """
     middles = measured.stretch_ends - np.diff(measured.stretch_ends, prepend=0) / 2.0
     for name, ns in measured.ns.items():
         look = style.of_label(order.index(name))

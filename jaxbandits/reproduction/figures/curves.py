@@ -1,4 +1,4 @@
-"""Figures of `Curves`: panels side by side, means above medians, with measured times next to them."""
+"""Draw figures of the kind `Curves`: panels side by side, means above medians, with measured times next to them."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _ONE_LINE = 22  # length of a metric with its unit up to which the name of the b
 
 
 def draw(drawing: Curves, plt: ModuleType, report: Report) -> "Figure":
-    """Draw the figure, without its title."""
+    """Draw and return the figure, without its title."""
     panels = report.panels
     bands = _bands(drawing, report)
     mosaic = _mosaic(list(panels), bands)
@@ -51,7 +51,7 @@ def draw(drawing: Curves, plt: ModuleType, report: Report) -> "Figure":
 
 
 def _bands(drawing: Curves, report: Report) -> list[str]:
-    """Return both kinds of band, or only one if both would show the same."""
+    """Return the kinds of band to draw: both, or only one if both would look alike or if a limit is drawn."""
     if drawing.limit is not None:
         return ["quantile"]
     for result in report.results.values():
@@ -101,12 +101,12 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
 
 
 def drawn_of(labels: Sequence[str], not_drawn: Sequence[str]) -> list[str]:
-    """Return the labels that are drawn; all labels if otherwise none would remain."""
+    """Return the labels that are not in `not_drawn`, or all labels if none would remain."""
     return [label for label in labels if label not in not_drawn] or list(labels)
 
 
 def _distinct(axes: "Sequence[Axes]") -> tuple[list[Any], list[str]]:
-    """Return handles and labels of all axes, each algorithm once; some algorithms are only in the timings."""
+    """Return handles and labels of all axes without duplicates; some algorithms appear in the timings only."""
     found: dict[str, tuple[Any, str]] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):

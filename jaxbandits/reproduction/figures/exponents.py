@@ -1,4 +1,4 @@
-"""Figures of `Exponents`: growth exponents of a mean against `Panel.x`."""
+"""Draw figures of the kind `Exponents`: growth exponents of a mean metric against `Panel.x`."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Exponents, plt: ModuleType, report: Report) -> "Figure":
-    """Draw the figure, without its title."""
+    """Draw and return the figure, without its title."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.2), layout="constrained")
     panels, metric = report.panels, drawing.metric or report.experiment.metric
     at = [panel.x for panel in panels.values()]

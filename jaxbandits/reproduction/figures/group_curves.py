@@ -1,4 +1,4 @@
-"""Figures of `GroupCurves`: the risk of single groups over the rounds, one axes per group."""
+"""Draw figures of the kind `GroupCurves`: the risk of single groups over the rounds, one axes per group."""
 
 import math
 import textwrap
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: GroupCurves, plt: ModuleType, report: Report) -> "Figure":
-    """Draw the figure, without its title."""
+    """Draw and return the figure, without its title."""
     result, across = report.results[drawing.panel], 3
     down = math.ceil(len(drawing.groups) / across)
     figure, axes = plt.subplots(down, across, figsize=(4.0 * across, 3.1 * down), layout="constrained")

@@ -1,4 +1,4 @@
-"""Figures of `Heatmap`: maps of the mean final metric over all pairs of swept fields."""
+"""Draw figures of the kind `Heatmap`: maps of the mean final metric over all pairs of swept fields."""
 
 import itertools
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Heatmap, plt: ModuleType, report: Report) -> "Figure":
-    """Draw the figure, without its title."""
+    """Draw and return the figure, without its title."""
     (result,) = report.results.values()
     trials, metric = result.one(None), drawing.metric or report.experiment.metric
     nominal = {field: _nearest(trials, field, value) for field, value in drawing.nominal.items()}

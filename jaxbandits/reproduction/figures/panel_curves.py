@@ -1,4 +1,4 @@
-"""Figures of `PanelCurves`: a metric over the rounds, one axes per panel."""
+"""Draw figures of the kind `PanelCurves`: a metric over the rounds, one axes per panel."""
 
 import math
 from types import ModuleType
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: PanelCurves, plt: ModuleType, report: Report) -> "Figure":
-    """Draw the figure, without its title."""
+    """Draw and return the figure, without its title."""
     every = [(name, tuple(report.results[name])) for name in drawing.panels or report.panels]
     pairs = [(name, tuple(label for label in pair if label in report.results[name])) for name, *pair in drawing.pairs]
     parts = [(name, labels) for name, labels in pairs or every if labels]  # labels may be left out of this run

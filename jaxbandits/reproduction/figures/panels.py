@@ -1,4 +1,4 @@
-"""A panel of a reproduced experiment, drawn as in the experiment's figure."""
+"""Load a panel of a reproduced experiment, with the settings that draw it as in the experiment's figure."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ _FORM = {"experiment": str, "preset": str, "horizon": int, "panels": dict}
 def of_directory(
     directory: Path, panel: str | None, experiments: Mapping[str, Experiment]
 ) -> tuple[Path, Result, dict[str, Any]]:
-    """Return the result file of a panel, its contents, and the settings of `render.single` to draw it.
+    """Return the path of a panel's result file, its contents, and the arguments with which `render.single` draws it.
 
     Args:
       directory: directory written by `reproduce`.
@@ -25,7 +25,8 @@ def of_directory(
       experiments: mapping from names to experiments.
 
     Raises:
-      InputError: if the directory holds no finished experiment, or for an unknown panel.
+      InputError: if the directory holds no finished experiment or one that is not in `experiments`, or if the panel is
+        unknown or has to be named.
     """
     path = directory / MANIFEST
     try:

@@ -33,10 +33,13 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class DrawsItself(Drawing, Protocol):
-    """Figure of one experiment; an optional `needs` names further metrics that it draws."""
+    """Figure that only one experiment uses and that draws itself.
+
+    An optional attribute `needs` lists further metrics that it draws.
+    """
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw the figure, without its title.
+        """Draw and return the figure, without its title.
 
         Args:
           plt: `matplotlib.pyplot`.
@@ -62,7 +65,10 @@ FORMATS = tuple(_METADATA)
 
 
 def draw(report: Report, drawing: Drawing) -> "Figure":
-    """Draw one of the figures that an experiment declares, with its title and its tuning."""
+    """Draw one of the figures that an experiment declares, and return it.
+
+    Its title, source and preset are printed above the figure, and the description of the preset below it.
+    """
     plt, experiment = _pyplot(), report.experiment
     with plt.rc_context(SETTINGS):
         figure = (
@@ -91,14 +97,14 @@ def single(
     order: Sequence[str] = (),
     **settings: FieldValue,
 ) -> "Figure":
-    """Draw the curves of one result.
+    """Draw the curves of one result, and return the figure.
 
     Args:
       result: result to draw.
       metric: name of the metric; None: the first metric.
       paper: True for the layout of a paper: one-column width, small font, no title.
       logarithmic: True for an axis that is logarithmic above 1.
-      order: labels in the order of their colours.
+      order: all labels, in the order of their colours.
       **settings: as for `Result.plot`.
 
     Raises:
@@ -135,7 +141,15 @@ def _pyplot() -> Any:
 
 
 def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write `stem` with the suffix of each format, atomically and without dates: equal results give equal bytes."""
+    """Write a figure in each format, close it, and return the paths.
+
+    Files are written atomically and without dates, so that equal results give equal bytes.
+
+    Args:
+      figure: figure to write.
+      stem: path without the suffix of a format.
+      formats: formats, a subset of `FORMATS`.
+    """
     plt = _pyplot()
     make_directory(stem.parent)
     written = []

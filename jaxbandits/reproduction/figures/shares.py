@@ -1,4 +1,4 @@
-"""Figures of `Shares`: distribution functions of the final metric over seeds."""
+"""Draw figures of the kind `Shares`: distribution functions of the final metric over seeds."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Shares, plt: ModuleType, report: Report) -> "Figure":
-    """Draw the figure, without its title."""
+    """Draw and return the figure, without its title."""
     figure, ax = plt.subplots(figsize=(8.6, 4.4), layout="constrained")
     metric, panels = drawing.metric or report.experiment.metric, report.panels
     pairs = [(panel, label) for panel in panels for label in report.results[panel].labels_with_metric(metric)[1]]

@@ -1,4 +1,4 @@
-"""Style of the figures of experiments."""
+"""Style of the figures of experiments: settings of matplotlib, colours of labels, scales and formulas."""
 
 import re
 from typing import TYPE_CHECKING
@@ -31,12 +31,12 @@ PAPER = {
 
 
 def of_label(i: int) -> Fields:
-    """Return colour, line style and marker of the i-th label, as in the curves."""
+    """Return colour, line style and marker of the i-th label in all figures, as keyword arguments of `plot`."""
     return curves.look(i)
 
 
 def set_logarithmic(ax: "Axes") -> None:
-    """Make the y-axis logarithmic above 1, with several labels per decade where it covers less than two decades."""
+    """Make the y-axis logarithmic above 1, with several labels per decade if it covers less than two decades."""
     from matplotlib import ticker
 
     ax.set_yscale("symlog", linthresh=1.0)
@@ -60,9 +60,9 @@ _NORM = re.compile(r"\|\|([^|]+)\|\|")
 
 
 def mathtext(text: str) -> str:
-    """Return text with `Sigma^2`, `lambda_t`, `c_eta`, `theta*`, `G~`, `||u||`, `+-` and `sqrt(...)` as formulas.
+    """Return text in which expressions such as `lambda_t`, `theta*`, `G~`, `||u||` and `sqrt(...)` are TeX formulas.
 
-    Names of fields such as `tau_scale` and text that already contains a formula are not changed.
+    Names of fields, such as `tau_scale`, and text that already contains a formula are not changed.
     """
     if "$" in text:
         return text

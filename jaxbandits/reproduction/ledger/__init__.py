@@ -1,1 +1,1 @@
-"""The ledger: files that runs write, and the pages made from them."""
+"""Ledger of the verdicts: the files that runs write, and the pages that are made from them."""

@@ -1,4 +1,4 @@
-"""The overview of the papers' errata: `docs/errata.md`, which `tools/errata.py` writes."""
+"""Overview of the papers' errata: the page `docs/errata.md`, which `tools/errata.py` writes."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ HEADER = ("paper", "wrong as printed", "left open")
 
 
 def markdown(papers: Mapping[str, Paper]) -> str:
-    """Return a table with the numbers of errata for each paper, and links to the tables on the paper's page."""
+    """Return the overview in Markdown: a table with the numbers of errata, and links to the pages of the papers."""
     lines = [
         "# Errata",
         "",

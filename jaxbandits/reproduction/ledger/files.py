@@ -26,19 +26,19 @@ _MOST_ROWS = 20  # largest number of rows of a table
 
 
 class Start(NamedTuple):
-    """Start of a run: the state of the source and the clock before anything is computed."""
+    """Start of a run: the commit of the source and the time before anything is computed."""
 
-    commit: str | None  # commit of the source if it is a git checkout, with a "+" if files were changed since
+    commit: str | None  # commit of a git checkout, with a "+" if files have changed since the commit; else None
     at: float  # start time, in seconds of `time.perf_counter`
 
     @classmethod
     def at_present(cls) -> "Start":
-        """Return the start of a run that begins at the time of the call."""
+        """Return the start of a run that begins with this call."""
         return cls(commit(), time.perf_counter())
 
 
 def text(report: Report) -> str:
-    """Return the text of a report: claims with verdicts, tables of every panel, and notes."""
+    """Return a report as text: claims with verdicts, tables of every panel, and notes."""
     experiment = report.experiment
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
@@ -74,7 +74,7 @@ def text(report: Report) -> str:
 
 
 def _rounds(horizons: Mapping[str, int]) -> str:
-    """Describe how many rounds the learners of a panel played: one number if equal, else one per learner."""
+    """Describe the numbers of rounds of the learners of a panel: one number if all are equal, else one per learner."""
     if len(set(horizons.values())) == 1:
         return count_of(next(iter(horizons.values())), "round")
     return "rounds per learner: " + ", ".join(f"{label} {rounds:,}" for label, rounds in horizons.items())
@@ -90,7 +90,7 @@ def _point(label: str, point: Mapping[str, Any], at_edge: bool) -> str:
 
 
 def effort(report: Report, wall_s: float) -> str:
-    """Describe the cost of a run in one sentence."""
+    """Describe the cost of a run (rounds and seconds) in one phrase."""
     every = [trials for result in report.results.values() for trials in result.trials.values()]
     played = sum(trials.timing.get("rounds", 0) for trials in every)
     total = sum(len(trials.points) * len(trials.seeds) * trials.horizon for trials in every)
@@ -117,10 +117,10 @@ def write(
     Args:
       report: report to write.
       directory: existing directory.
-      request: request of the run (`finished.request`), by which a later run finds this run.
-      start: start of the run; None if its commit and duration are unknown.
-      before: seeds of the verdicts of a run that this run replaces (`finished.judged_before`).
-      formats: formats of the figures, of `render.FORMATS`.
+      request: request of the run (`finished.request`), by which a repeated command finds it; None: unknown.
+      start: start of the run; None: unknown, so that the manifest has no commit and no duration.
+      before: seeds of an earlier run that this run replaces (`finished.judged_before`); "" for none.
+      formats: formats of the figures, a subset of `render.FORMATS`.
 
     Raises:
       InputError: if a path cannot be written; the message names it.
@@ -172,7 +172,7 @@ def write(
 
 
 def commit() -> str | None:
-    """Return the commit of a git checkout, with a "+" if files were changed since; None without a checkout."""
+    """Return the commit of a git checkout, with a "+" if files have changed since then; None without a checkout."""
     package = Path(__file__).parents[2]
     try:
         asked = [["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", str(package)]]

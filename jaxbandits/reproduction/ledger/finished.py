@@ -1,4 +1,4 @@
-"""Find a finished run of `reproduce` by its request, so that nothing is computed twice or overwritten by accident."""
+"""Find finished runs of `reproduce` by their requests, so that nothing is computed twice or overwritten by accident."""
 
 import hashlib
 import json
@@ -34,20 +34,22 @@ def request(  # noqa: PLR0913
     identity: str | None = None,
     compile: str = "full",
 ) -> dict[str, Any]:
-    """Return the request of a run as JSON: everything that determines its numbers, with a digest of the data.
+    """Return the request of a run, a JSON object with everything that determines its numbers.
+
+    The data are represented by a digest.
 
     Args:
       experiment: experiment to run.
-      seeds: number of seeds; this and the next seven arguments have the meaning that they have for `reproduce`.
-      horizon: rounds per trial.
-      preset: name of the preset.
+      seeds: number of seeds; None: the number that the experiment declares.
+      horizon: rounds per trial; None: the number that the experiment declares.
+      preset: name of the preset; None: the default preset.
       without: labels of the learners that are left out.
       seed: base seed.
-      data: the user's own data.
+      data: file or directory of the user's data; None: no data.
       first_seed: index of the first seed.
       timing: True if times are measured.
-      host_code: description of the user's code on which the run depends, which no digest covers completely.
-      identity: name of the version of that code.
+      host_code: descriptions of the user's code on which the run depends and which no digest covers completely.
+      identity: name that the user gives to the version of this code; None: no name.
       compile: how rounds are compiled, as in `Options`.
 
     Raises:
@@ -75,7 +77,7 @@ def request(  # noqa: PLR0913
 
 
 def _digest(data: Path) -> str:
-    """Return the digest of a file, or of all files in a directory with their names."""
+    """Return the digest of a file, or of the names and contents of all files in a directory."""
     if not data.is_dir():
         return hashlib.sha256(data.read_bytes()).hexdigest()
     found = hashlib.sha256()
@@ -86,7 +88,11 @@ def _digest(data: Path) -> str:
 
 
 def refuse_a_sweep(directory: Path) -> None:
-    """Raise `InputError` for the directory of a sweep, since a run would make the sweep unreadable."""
+    """Check that a directory does not hold a sweep, which the files of a run would make unreadable.
+
+    Raises:
+      InputError: if the directory holds a sweep.
+    """
     try:
         manifest = manifests.load(directory / MANIFEST)
     except (FileNotFoundError, InputError):
@@ -96,10 +102,18 @@ def refuse_a_sweep(directory: Path) -> None:
 
 
 def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report | None:
-    """Return the finished run in a directory, with its claims but without its results; None if there is none.
+    """Return the finished run in a directory, with its verdicts but without its results; None if there is none.
+
+    A run of which a file is missing does not count as finished.
+
+    Args:
+      experiment: experiment to run.
+      asked: request of the run (`request`).
+      directory: directory of the run.
 
     Raises:
-      InputError: if the directory holds another run; the message is one line that names the difference.
+      InputError: if the directory holds a sweep, or a run that differs from the request; the message is one line that
+        names the difference.
     """
     refuse_a_sweep(directory)
     path = directory / MANIFEST
@@ -139,8 +153,8 @@ def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report |
 def judged_before(asked: JsonObject, directory: Path) -> str:
     """Return the seeds of a finished run in the directory if they partly overlap the seeds of the request; else "".
 
-    A run that replaces an earlier run by one with more or fewer seeds has to report this, since the earlier verdicts
-    may have influenced the choice.
+    If a run replaces an earlier run with more or fewer seeds, its manifest has to name the earlier seeds, since the
+    earlier verdicts may have influenced the new number of seeds.
     """
     try:
         before = manifests.load(directory / MANIFEST)["request"] or {}

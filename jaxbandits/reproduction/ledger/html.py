@@ -1,4 +1,4 @@
-"""The ledger as one self-contained HTML file: the rendered Markdown pages with inline figures."""
+"""Ledger as one self-contained HTML file: the Markdown pages, rendered, with inline figures."""
 
 import base64
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ th { background: var(--tint); } td { min-width: 4rem; } .figure { margin: 1rem 0
 
 
 def page(chapters: Sequence[Chapter]) -> str:
-    """Return the whole document.
+    """Return the HTML document with the overview and the pages of all papers.
 
     Raises:
       InputError: if the package that renders Markdown is not installed.
@@ -57,7 +57,7 @@ def page(chapters: Sequence[Chapter]) -> str:
 
 
 def write(chapters: Sequence[Chapter], path: Path) -> Path:
-    """Write `page` to a file.
+    """Write the HTML document of `page` to a file, and return its path.
 
     Raises:
       InputError: if the path cannot be written, or if the package that renders Markdown is not installed.

@@ -1,4 +1,4 @@
-"""Read and check the manifest of a finished run, on which the ledger, its pages and repeated commands rely."""
+"""Read and check the manifests of finished runs, on which the ledger, its pages and repeated commands rely."""
 
 import json
 from pathlib import Path
@@ -46,12 +46,12 @@ def read(path: Path, remedy: str = "run it anew", form: object = FORM) -> JsonOb
     Args:
       path: path of the file.
       remedy: advice at the end of error messages.
-      form: expected form of the fields that are read (`base.forms`).
+      form: expected form of the fields, as for `base.forms.misfit`.
 
     Raises:
       FileNotFoundError: if there is no such file.
-      InputError: for the manifest of a sweep, or if a field is invalid; the message is one line with the file and the
-      first invalid field.
+      InputError: if the manifest belongs to a sweep, or if a field is invalid; the message is one line with the file
+        and the first invalid field.
     """
     manifest = load(path, remedy)
     if is_of_a_sweep(manifest):
@@ -62,11 +62,11 @@ def read(path: Path, remedy: str = "run it anew", form: object = FORM) -> JsonOb
 
 
 def load(path: Path, remedy: str = "run it anew") -> Any:
-    """Read the JSON of a manifest of any kind; arguments as for `read`.
+    """Read the JSON of a manifest, of a run or of a sweep, without a check of its fields; arguments as for `read`.
 
     Raises:
       FileNotFoundError: if there is no such file.
-      InputError: if the file is not JSON, or too deeply nested for a manifest.
+      InputError: if the file cannot be read, is not JSON, or is too deeply nested for a manifest.
     """
     try:
         return json.loads(path.read_bytes())
@@ -80,6 +80,6 @@ def load(path: Path, remedy: str = "run it anew") -> Any:
 
 
 def is_of_a_sweep(manifest: object) -> bool:
-    """Return whether a manifest belongs to a sweep; such a manifest has a checksum and names its format."""
+    """Return True if a manifest belongs to a sweep, that is, if it has an entry "content" that names a format."""
     content = manifest.get("content") if isinstance(manifest, dict) else None
     return isinstance(content, dict) and "format" in content

@@ -10,13 +10,15 @@ from jaxbandits.results.result import Result
 
 
 def update_verdicts(run: Run) -> Run:
-    """Return a run with the verdicts of its stored results; claims about times, which are not stored, keep theirs.
+    """Return a run with verdicts that are computed again from its stored results.
+
+    Claims about times keep their verdicts, since timings are not stored.
 
     Args:
       run: run with its directory, as returned by `runs.read`.
 
     Raises:
-      InputError: for a run read from a ledger, which has no results, or if results cannot be read.
+      InputError: if the run was read from a ledger, which has no results, or if results cannot be read.
     """
     if run.directory is None:
         raise InputError(f"the results of {run.experiment} are not in a table: name the directory of the runs")

@@ -1,4 +1,7 @@
-"""Pages of the ledger in Markdown: an overview with counts, and a page per paper (`ledger.html`: one HTML file)."""
+"""Pages of the ledger in Markdown: an overview with counts, and a page per paper.
+
+`ledger.html` combines them in one HTML file.
+"""
 
 import math
 import re
@@ -42,10 +45,10 @@ _LEAST_P = 1e-9  # smaller p-values are not meaningful
 def overview(
     chapters: Sequence[Chapter], page: Callable[[str], str] = "#{}".format, not_run: Sequence[str] = ()
 ) -> str:
-    """Return the overview: counts for each paper, failed and open sentences, and instructions for reading the pages.
+    """Return the overview page: counts for each paper, failed and open sentences, and an explanation of the pages.
 
     Args:
-      chapters: the papers.
+      chapters: papers with their runs and sentences.
       page: function from a family to the address of its page.
       not_run: names of experiments without a run.
     """
@@ -80,11 +83,11 @@ def overview(
 
 
 def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
-    """Return the page of a paper: a section for each experiment, the errata, and the open settings.
+    """Return the page of a paper: a section for each experiment, the errata, and our assumptions.
 
     Args:
-      chapter: the paper.
-      picture: function from a run to its figure.
+      chapter: paper with its runs and sentences.
+      picture: function from a headline run to its figure in Markdown or HTML, "" for no figure.
     """
     about = chapter.paper
     blocks = [
@@ -172,7 +175,7 @@ def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
 
 
 def _in_words(sentences: Sequence[Sentence]) -> str:
-    """Return the sentences by verdict (holds, fails, open), with the sentences of the paper first."""
+    """Return the sentences grouped by kind, with the statements of the paper first, and by verdict."""
     words = {
         "yes": ("Holds", "Holds in this implementation", "Satisfied", "Observed"),
         "in part": ("Holds in part", "Holds in part in this implementation", "Violated in part", "Observed in part"),
@@ -212,7 +215,7 @@ def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
 
 
 def _panels(about: About, sentences: Sequence[Sentence]) -> dict[str, str]:
-    """Return the titles of the panels that rows call by their names; of a few panels, all titles if a row names one."""
+    """Return the titles of the panels that rows name; of all panels, if there are few and a row names one of them."""
     claims = [row.verdict.claim for sentence in sentences for row in sentence.rows]
     named = {claim.where for claim in claims}
     named |= set(re.findall(r"in panel (\S+)", " ".join(f"{claim.test} " for claim in claims)))
@@ -252,7 +255,7 @@ def _row(head: Run, row: Row) -> tuple[str, ...]:
 
 
 def numbers_of(verdict: Verdict) -> str:
-    """Return the numbers behind a verdict, and the number of seeds or repeats."""
+    """Return the numbers behind a verdict as text, with the number of seeds or repeats and the p-value."""
     if math.isnan(verdict.p) or verdict.deterministic:
         return verdict.reason
     p = f"p = {verdict.p:.2g}" if verdict.p > _LEAST_P else f"p <= {_LEAST_P:g}"

@@ -1,4 +1,4 @@
-"""Verdicts as rows of a manifest (all declared fields) and as rows of the ledger (an id and numbers)."""
+"""Convert verdicts to and from rows of a manifest (all declared fields) and rows of the ledger (numbers only)."""
 
 import dataclasses
 import math
@@ -66,7 +66,7 @@ _DECLARED = (
 
 
 def of_manifest(verdict: Verdict) -> JsonObject:
-    """Return a verdict as an object of a manifest; NaN and infinities, which JSON lacks, become null."""
+    """Return a verdict as a JSON object for a manifest; NaN and infinities, which JSON lacks, become null."""
     claim = verdict.claim
     declared = {name: getattr(claim, name) for name in _DECLARED}
     return declared | {
@@ -90,14 +90,15 @@ def of_manifest(verdict: Verdict) -> JsonObject:
 
 
 def from_manifest(row: JsonObject, claim: Claim | None = None) -> Verdict:
-    """Return the verdict of a row.
+    """Return the verdict that a row of a manifest describes.
 
     Args:
       row: row of the form `FORM`, as written by `of_manifest`.
-      claim: current declaration of the claim, whose wording is used; None: the claim in the row.
+      claim: current declaration of the claim, whose wording is used; None: use the declaration in the row.
 
     Raises:
-      InputError: if the ends of the claim differ from the ends in the row.
+      InputError: if the row has an unknown verdict, kind or unit, or if the claimed region of `claim` differs from that
+        of the row.
     """
     if row["verdict"] not in get_args(Decision) or row["kind"] not in KINDS or row["unit"] not in get_args(Unit):
         raise InputError(f"claim {row['id']} has a verdict, a kind or a unit that there is not")
@@ -135,7 +136,7 @@ NUMBERS = ("n", "failed", "estimate", "low", "high", "p", "beside", "verdict")  
 
 
 def of_ledger(verdict: Verdict) -> dict[str, str]:
-    """Return the numbers of a verdict as cells of the ledger."""
+    """Return the numbers of a verdict as cells of the ledger, keyed by column (`NUMBERS`)."""
     numbers = zip(("estimate", "low", "high"), (verdict.value, verdict.low, verdict.high), strict=True)
     beside = "; ".join(f"{name.replace(';', '')} = {number:.4g}" for name, number in verdict.companions).replace(
         ",", ""
@@ -151,7 +152,13 @@ def of_ledger(verdict: Verdict) -> dict[str, str]:
 
 
 def from_ledger(row: Mapping[str, str], claim: Claim, **fields: FieldValue) -> Verdict:
-    """Return the verdict of a row of the ledger; `fields` are values from other columns."""
+    """Return the verdict that a row of the ledger describes.
+
+    Args:
+      row: cells by column.
+      claim: claim of the row.
+      **fields: fields of `Verdict` that other columns determine.
+    """
     fixed, missing = row["p"] == "fixed", row["p"] == "missing"
     pairs = (part.rpartition(" = ") for part in row["beside"].split("; ") if part)
     decision: Any = row["verdict"]

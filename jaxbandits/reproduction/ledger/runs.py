@@ -1,4 +1,4 @@
-"""Finished runs: read them from the manifests of `reproduce` or from the ledger, and write them to the ledger."""
+"""Read finished runs from the manifests of `reproduce` or from the ledger, and write them to the ledger."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ class About(NamedTuple):
     source: str
     presets: Mapping[str, str]
     notes: tuple[str, ...]
-    headline: str  # preset
+    headline: str  # preset whose verdicts are shown first; "" for the default preset
     horizon: int
     float64: bool
     shows: str = ""
@@ -36,7 +36,7 @@ class About(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A finished run of an experiment."""
+    """Finished run of an experiment, with its settings and verdicts."""
 
     experiment: str
     about: About
@@ -49,7 +49,7 @@ class Run(NamedTuple):
     seeds: int
     rounds: int
     whole: str  # "yes" if it played as many rounds as its experiment declares for these data, else "no"
-    commit: str  # "" if unknown; with a "+" if files were changed since
+    commit: str  # "" if unknown; with a "+" if files had changed since the commit
     verdicts: tuple[Verdict, ...]
     excluded: tuple[str, ...] = ()
     directory: Path | None = None
@@ -57,12 +57,12 @@ class Run(NamedTuple):
 
     @property
     def family(self) -> str:
-        """First part of the name."""
+        """First part of the experiment's name."""
         return self.experiment.partition("/")[0]
 
     @property
     def is_headline(self) -> bool:
-        """True for the headline preset in the usual reading and the declared precision, with all learners."""
+        """True if the run has the headline preset, the usual reading, the declared precision and all learners."""
         return (
             self.preset == (self.about.headline or next(iter(self.about.presets), ""))
             and not self.reading
@@ -72,12 +72,12 @@ class Run(NamedTuple):
 
     @property
     def has_full_horizon(self) -> bool:
-        """True for a run that played as many rounds as declared."""
+        """True if the run played as many rounds as its experiment declares."""
         return self.whole == "yes"
 
     @property
     def seed_range(self) -> str:
-        """Global indices of the seeds."""
+        """Range of the seeds as text, such as "0 to 511"."""
         last = self.first_seed + self.seeds - 1
         return f"{self.first_seed:,} to {last:,}" + (f" of base seed {self.seed}" if self.seed else "")
 
@@ -92,16 +92,16 @@ class Run(NamedTuple):
         return " and ".join(found or (["other seeds"] if self.seed_range != other.seed_range else []))
 
     def is_another_choice_than(self, other: "Run") -> bool:
-        """Return whether runs on the same data differ in constants or readings, not only seeds, rounds or precision."""
+        """Return True if this run and `other` use the same data, but another preset or another reading."""
         return (self.preset, self.reading) != (other.preset, other.reading) and self.data == other.data
 
 
 def read(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
-    """Return the runs below a directory or of a ledger in the order of `experiments`, headline runs first.
+    """Return the runs in a directory or a ledger, in the order of `experiments`, with headline runs first.
 
     Args:
-      path: directory written by `reproduce`, or file written by `write`.
-      experiments: mapping from names to declarations, from which the wording is taken.
+      path: directory that `reproduce` wrote to, which is searched recursively, or file written by `write`.
+      experiments: mapping from names to experiments, from which the wording of the claims is taken.
 
     Raises:
       InputError: if there is no run, or if a file cannot be read.
@@ -114,7 +114,7 @@ def read(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
 
 
 def _order(run: Run) -> tuple[Any, ...]:
-    """Return the sort key of a run: headline preset, all rounds, real data and most seeds come first."""
+    """Return the sort key of a run: headline runs come first, then runs with all rounds, real data, and many seeds."""
     return (run.experiment, not run.is_headline, not run.has_full_horizon, run.data == "stand-in", -run.seeds)
 
 
@@ -124,7 +124,16 @@ def _of_manifests(directory: Path, experiments: Mapping[str, Experiment]) -> lis
 
 
 def of_manifest(path: Path, experiments: Mapping[str, Experiment]) -> Run:
-    """Return the run of a manifest; arguments and errors as for `read`."""
+    """Return the run that a manifest describes.
+
+    Args:
+      path: path of the manifest.
+      experiments: as for `read`.
+
+    Raises:
+      FileNotFoundError: if there is no such file.
+      InputError: if the manifest is invalid.
+    """
     made = read_manifest(path)
     name, asked, declared = made["experiment"], made["request"] or {}, made["declared"]
     experiment = experiments.get(name)
@@ -171,7 +180,7 @@ def about_of(experiment: Experiment, data: str = "") -> About:
     """Return the parts of a declaration that the pages show.
 
     Args:
-      experiment: the declaration.
+      experiment: declaration of the experiment.
       data: data of the run, as in `Run`.
     """
     title = experiment.data_title if data == "real" and experiment.data_title else experiment.title
@@ -190,7 +199,7 @@ def about_of(experiment: Experiment, data: str = "") -> About:
 
 
 def _panel_titles(experiment: Experiment, data: str) -> dict[str, str]:
-    """Return the titles of the panels, which name the data of the run whatever files this machine has."""
+    """Return the titles of the panels. They name the data of the run, regardless of the files on this machine."""
     titles = {name: panel.title for name, panel in experiment.panels(experiment.horizon).items()}
     for name, source in experiment.stand_ins.items():
         plain = titles.get(name, "").removeprefix("stand-in for ").replace(" (synthetic)", "")
@@ -200,12 +209,14 @@ def _panel_titles(experiment: Experiment, data: str) -> dict[str, str]:
 
 
 def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
-    """Write the ledger: one row per judged claim and run, with the id and the numbers but without wording.
+    """Write the ledger, and return its path: one row per judged claim and run, with its id and numbers but no wording.
+
+    Runs from which learners were excluded are omitted.
 
     Args:
       runs: runs, as returned by `read`.
-      adjusted: mapping from a sentence (its id with the experiment) to its adjusted standing, for rows of headline
-        runs.
+      adjusted: mapping from the id of a sentence, including the experiment, to its adjusted standing, which is written
+        in the rows of headline runs.
       path: path of the file.
 
     Raises:
@@ -285,10 +296,10 @@ def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], v
 
 
 def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
-    """Map the id of each claim to a run and its verdict: from the first run, or else from other runs that judged it.
+    """Return a mapping from the id of each claim to a verdict and the run that it is from.
 
-    Other runs supply times, which a run may leave out, and claims about other presets than the preset of the first run.
-    Only runs with all rounds and on the same data are used.
+    Verdicts of the first run take precedence. Other runs supply verdicts on times, if the first run did not
+    measure them, and on claims about other presets. Only runs with all rounds and on the same data are used.
 
     Args:
       runs: runs of one experiment, the headline run first.
@@ -306,11 +317,11 @@ def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
 
 
 def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Return whether two runs share some but not all seeds, so that one verdict may have influenced the other run.
+    """Return True if two runs share some but not all seeds, so that the verdicts of one may have influenced the other.
 
     Args:
-      one: base seed, first seed, number of seeds.
-      other: the same numbers of another run.
+      one: base seed, first seed and number of seeds of a run.
+      other: these numbers for the other run.
     """
     (base, first, n), (other_base, other_first, m) = one, other
     share_some = base == other_base and first < other_first + m and other_first < first + n
@@ -318,7 +329,7 @@ def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
 
 
 def p_of(verdict: Verdict) -> float:
-    """Return the p-value of a verdict: 1 if it is decided but its p is unknown, NaN if it is deterministic."""
+    """Return the p-value of a verdict: 1 if it is decided but its p-value is unknown, NaN if it is deterministic."""
     if verdict.deterministic:
         return math.nan
     return 1.0 if math.isnan(verdict.p) and verdict.decision != "open" else verdict.p

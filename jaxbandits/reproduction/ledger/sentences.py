@@ -1,4 +1,7 @@
-"""Sentences, the units that are counted. Each has a row per rival and panel; verdicts are adjusted over a paper."""
+"""Sentences of the papers, which the pages count, with verdicts that are adjusted for the number of sentences.
+
+A sentence has one row per rival and panel.
+"""
 
 import itertools
 import math
@@ -34,29 +37,29 @@ _COUNTED: Mapping[Kind, tuple[str, str]] = {  # words for rows that hold and fai
 
 
 class Row(NamedTuple):
-    """A claim of the headline run of its experiment, and its verdicts in other runs."""
+    """Row of a sentence: the verdict on a claim in the headline run, and the verdicts on it in other runs."""
 
     verdict: Verdict
     others: tuple[tuple[Run, Verdict], ...]
 
 
 class Sentence(NamedTuple):
-    """A sentence of a paper with its rows."""
+    """Sentence of a paper, with its rows and its verdict."""
 
     id: str  # id with its experiment: "linear/fig1/comparable"
     run: Run  # headline run of the experiment
     rows: tuple[Row, ...]
-    standing: Standing  # verdict adjusted over the paper
+    standing: Standing  # verdict, adjusted for the number of sentences of the paper
     p: float  # p-value before adjustment; NaN if nothing was tested
 
     @property
     def kind(self) -> Kind:
-        """Kind of the claims."""
+        """Kind of the sentence, a key of `KINDS`."""
         return self.rows[0].verdict.claim.kind
 
     @property
     def says(self) -> str:
-        """The sentence with the names of all its rivals."""
+        """Text of the sentence, with the names of all its rivals."""
         rivals: dict[str, dict[str, None]] = {}  # rivals of each wording, in which {} stands for the rival
         for claim in (row.verdict.claim for row in self.rows):
             name = quote_label(claim.rival)
@@ -69,22 +72,22 @@ class Sentence(NamedTuple):
 
     @property
     def places(self) -> str:
-        """Places of the sentence in the paper."""
+        """Places of the sentence in the paper, separated by semicolons."""
         return "; ".join(dict.fromkeys(row.verdict.claim.place for row in self.rows if row.verdict.claim.place))
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """Stand-ins, reconstructed learners and guessed settings of all rows."""
+        """Stand-ins, reconstructed learners and guessed settings on which a row rests."""
         return tuple(dict.fromkeys(mark for row in self.rows for mark in row.verdict.rests_on))
 
     @property
     def raw(self) -> Standing:
-        """Standing before adjustment, from the rows at 5 % each."""
+        """Standing before adjustment, from the decisions on the rows at the 5 % level each."""
         return _standing([row.verdict for row in self.rows])[0]
 
     @property
     def every_choice(self) -> str:
-        """Agreement of the standings under all choices of constants that were run: yes, no, or not varied."""
+        """Agreement of the standings under all presets and readings that were run: "yes", "no" or "not varied"."""
         choices: dict[tuple[str, str], list[tuple[Verdict, Verdict]]] = {}
         for row in self.rows:
             for run, verdict in row.others:
@@ -98,7 +101,7 @@ class Sentence(NamedTuple):
         return "yes" if all(alike) else "no"
 
     def count_of_rows(self) -> str:
-        """Summary of the rows, such as "holds in 2 of 3 rows, fails in 1"."""
+        """Return a summary of the rows, such as "holds in 2 of 3 rows, fails in 1"."""
         able = [row.verdict for row in self.rows if not row.verdict.claim.cannot_be_judged]
         found = [verdict.decision for verdict in able]
         n, held, failed = len(found), found.count("holds"), found.count("does not hold")
@@ -114,10 +117,10 @@ class Sentence(NamedTuple):
 
 
 def _join(texts: Sequence[str]) -> str:
-    """Return several sentences as one, in which their common words occur once.
+    """Return several sentences as one, in which their common words are not repeated.
 
     "a beats b" and "a beats c" become "a beats b and c"; "a is best" and "b is best" become "a is best; likewise b".
-    Sentences whose different words are not parallel (an unequal number of words) are listed in full.
+    Sentences that differ in unequal numbers of words are listed in full.
     """
     if len(texts) < 2:
         return "".join(texts)
@@ -155,7 +158,7 @@ def _enumerate(names: Sequence[str]) -> str:
 
 
 class Chapter(NamedTuple):
-    """A paper with the headline runs of its experiments, all its runs, and its sentences."""
+    """Paper with the headline runs of its experiments, all its runs, and its sentences."""
 
     paper: Paper
     heads: tuple[Run, ...]
@@ -163,12 +166,14 @@ class Chapter(NamedTuple):
     sentences: tuple[Sentence, ...]
 
     def of_kind(self, *kinds: Kind) -> tuple[Sentence, ...]:
-        """Return the sentences of these kinds."""
+        """Return the sentences of the given kinds."""
         return tuple(sentence for sentence in self.sentences if sentence.kind in kinds)
 
 
 def chapters(runs: Sequence[Run], papers: Mapping[str, Paper]) -> list[Chapter]:
-    """Group runs by paper, in the order of `papers`; families without a paper (a user's own) come last.
+    """Group runs by paper, and return one chapter per paper that has runs.
+
+    Chapters are in the order of `papers`. Families without a paper, such as those of a user, come last.
 
     Args:
       runs: runs, as returned by `runs.read`.
@@ -198,7 +203,7 @@ def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
 
 
 def _sentences(runs: Sequence[Run]) -> list[Sentence]:
-    """Return the sentences of an experiment, without adjustment over the paper."""
+    """Return the sentences of an experiment, without adjustment for the number of sentences of the paper."""
     beside = [(run, {verdict.claim.id: verdict for verdict in run.verdicts}) for run in runs[1:]]
     rows: dict[str, list[Row]] = {}
     for id, (lender, verdict) in with_borrowed(runs).items():
@@ -212,7 +217,10 @@ def _sentences(runs: Sequence[Run]) -> list[Sentence]:
 
 
 def _standing(verdicts: Sequence[Verdict]) -> tuple[Standing, float]:
-    """Return the standing of a sentence from its rows, and its p-value; NaN if the standing is deterministic."""
+    """Return the standing of a sentence and its p-value, from the verdicts on its rows.
+
+    The p-value is NaN if the standing is deterministic or nothing was tested.
+    """
     able = [verdict for verdict in verdicts if not verdict.claim.cannot_fail]
     judged = [verdict for verdict in able if not verdict.claim.cannot_be_judged]
     if not able:
@@ -231,7 +239,7 @@ def _standing(verdicts: Sequence[Verdict]) -> tuple[Standing, float]:
 
 
 def _adjust(sentences: Sequence[Sentence]) -> dict[str, Standing]:
-    """Return the standings after Holm's procedure; deterministic standings are not adjusted."""
+    """Return the standings after Holm's procedure, by id of the sentence; deterministic standings are not adjusted."""
     decides = holm([sentence.p for sentence in sentences])
     return {
         sentence.id: sentence.standing if decided or math.isnan(sentence.p) else "open"

@@ -1,4 +1,4 @@
-"""Plain text tables: times per round and the claims ledger."""
+"""Plain text tables of times per round and of claims with their verdicts."""
 
 import textwrap
 from collections import Counter
@@ -12,7 +12,13 @@ from jaxbandits.simulation import RoundTimes
 
 
 def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
-    """Return a table of nanoseconds per round and trial near some rounds, also as multiples of the times of `unit`."""
+    """Return a table of times per round and trial, in nanoseconds and as multiples of the times of one label.
+
+    Args:
+      measured: timings of a panel.
+      unit: label whose times are the unit of the multiples; "" for the fastest label at each round.
+      marks: rounds at which times are given; if all lie beyond the horizon, times are given at the last round.
+    """
     reached = [t for t in marks if t <= measured.stretch_ends[-1]] or [int(measured.stretch_ends[-1])]
     at = {name: [float(np.median(measured.at(name, t))) for t in reached] for name in measured.ns}
     units = at[unit] if unit in at else [min(column) for column in zip(*at.values(), strict=True)]
@@ -36,9 +42,10 @@ def _multiple(value: float, of: float) -> str:
 
 
 def claims(judged: Sequence[Verdict], width: int = 100) -> str:
-    """Return the counts of verdicts, followed by each sentence on a line with its rows below it.
+    """Return the counts of verdicts as text, followed by each sentence with its rows below it.
 
-    Claims that cannot be judged, for lack of seeds or timings, follow as one line per reason.
+    Claims that cannot be judged on this run, for example for lack of seeds or timings, are counted at the end, with one
+    line per reason.
     """
     said = [verdict for verdict in judged if not reason_not_to_judge(verdict)]
     counts = Counter(verdict.word for verdict in said)
@@ -57,7 +64,7 @@ def claims(judged: Sequence[Verdict], width: int = 100) -> str:
 
 
 def _sentences(judged: Sequence[Verdict]) -> dict[tuple[str, str], list[Verdict]]:
-    """Group verdicts by sentence: map its id and its wording with the place to its rows."""
+    """Group verdicts by sentence; keys are pairs of the id of a sentence and its wording with its place."""
     found: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in judged:
         rests = "; ".join(filter(None, (verdict.claim.place, *verdict.rests_on)))
@@ -67,7 +74,7 @@ def _sentences(judged: Sequence[Verdict]) -> dict[tuple[str, str], list[Verdict]
 
 
 def reason_not_to_judge(verdict: Verdict) -> str:
-    """Return the reason why a claim cannot be judged on a run, regardless of its numbers; "" if it can."""
+    """Return the reason why a claim cannot be judged on a run, whatever its numbers are; "" if it can be judged."""
     if verdict.failed or not (verdict.missing or verdict.is_early or not verdict.applies):
         return ""
     return verdict.reason

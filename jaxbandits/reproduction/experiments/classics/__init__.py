@@ -1,4 +1,4 @@
-"""Experiments of the papers on classical bandits."""
+"""Experiments from papers on classical bandits."""
 
 from jaxbandits.reproduction.engine.experiment import import_experiments
 

@@ -1,4 +1,4 @@
-"""Tables 6.2 and 6.3: regret of learners that forget or detect changes, on piecewise stationary arms."""
+"""Tables 6.2 and 6.3 of Besson's thesis (2019): regret on arms whose means change at unknown times."""
 
 import dataclasses
 import math
@@ -23,7 +23,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward, State
 _PLACE = "Tables 6.2 and 6.3"
 _CITED_RUNS = 1000
 _WITHIN = 0.1
-_HISTORY = 500  # number of rows that the GLR test keeps: one for every 10 of 5,000 rounds
+_HISTORY = 500  # number of rows that the GLR test keeps: one per 10 rounds if there are 5,000
 _FIFTHS = (0.0, 0.2, 0.4, 0.6, 0.8)
 _LATE = (0.0, 0.5, 0.625, 0.75, 0.875)
 
@@ -51,7 +51,7 @@ _CLICKS = (
 
 
 class _Problem(NamedTuple):
-    """Problem of the tables: means and starts of all phases, as shares of the horizon, and constants of CUSUM."""
+    """Problem of the tables: means and starts (as shares of the horizon) of all phases, and the drift of CUSUM."""
 
     title: str
     means: Any  # [P, K]
@@ -109,30 +109,30 @@ _RIVALS = ("Exp3.S", "SW-kl-UCB", "DTS", "M-UCB", "CUSUM-UCB")
 
 @pytree
 class CodeOfThesis:
-    """Discounted Thompson sampling as in the code behind the tables, which discounts only the played arm, K times.
+    """Discounted Thompson sampling as in the code behind the tables, which discounts only the arm that was played.
 
-    In that code (SMPyBandits, DiscountedBayesianIndexPolicy) every update discounts the arm played once per arm.
+    In this code (SMPyBandits, DiscountedBayesianIndexPolicy) every update discounts that arm K times.
     """
 
     feedback: ClassVar[type] = Reward
-    paper: DiscountedTS = param(doc="the learner of the paper, which gives discount and prior")
+    paper: DiscountedTS = param(doc="learner of the paper, whose discount and prior are used")
 
     def init(self, key: jax.Array) -> State:
-        """Return the first state of the paper's learner."""
+        """Return the initial state of the learner `paper`."""
         return self.paper.init(key)
 
     def posterior(self, state: State) -> tuple[jax.Array, jax.Array]:
-        """Return both parameters of the posterior of every arm, `[K]` each."""
+        """Return the two parameters of the Beta posterior of every arm, `[K]` each."""
         return self.paper.posterior(state)
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs) -> ArmDecision:
-        """Draw from the posterior and play the best arm."""
+        """Draw a mean of every arm from the posterior, and play the arm with the largest one."""
         return self.paper.select(key, t, state, obs)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> State:
-        """Add the reward and discount the arm that was played."""
+        """Add the reward to the arm that was played, discount this arm K times, and return the state."""
         del key, t, obs
         is_played = jnp.arange(self.paper.n_arms) == decision.index
         later = self.paper.discount ** (self.paper.n_arms - 1)  # the new reward is discounted K - 1 times as well
@@ -143,10 +143,10 @@ class CodeOfThesis:
 
 
 class LastSums(NamedTuple):
-    """Discounted sums of rewards as of the last play of each arm."""
+    """Discounted sums of rewards of all arms; the sum of an arm changes only when this arm is played."""
 
-    count: jax.Array  # [K]  1 once an arm was played
-    total: jax.Array  # [K]
+    count: jax.Array  # [K]  1 for arms that have been played, else 0
+    total: jax.Array  # [K]  discounted sum of rewards
     last: jax.Array  # [K] int32  round of the last play
 
 
@@ -154,16 +154,16 @@ class LastSums(NamedTuple):
 class DKLUCBOfThesis(IndexPolicy):
     """D-kl-UCB as in the code behind the tables, whose discounted counts are cut to whole numbers.
 
-    In that code (SMPyBandits, DiscountedUCB) the counts are an array of integers: gamma N + 1 becomes 1, and every arm
-    counts as played once. A sum of rewards is discounted only when its arm is played, and serves as the mean; above 1
-    the index of a mean is (mean + 1) / 2, where the bisection of klucbBern ends at once. Ties, which are frequent after
-    the first rewards, are broken at random.
+    In this code (SMPyBandits, DiscountedUCB) the counts are an array of integers, so that gamma N + 1 is cut to 1 and
+    every arm counts as played a single time. The sum of an arm's rewards is discounted only when the arm is played, and
+    is used as its mean. For means of at least 1 the index is (mean + 1) / 2, because the bisection of klucbBern ends
+    immediately. Ties, which are frequent after the first rewards, are broken at random.
     """
 
     discount: ArrayLike = param(range="(0, 1)", doc="gamma, factor by which the weight of a reward decays per round")
 
     def init(self, key: jax.Array) -> LastSums:
-        """Return sums of no rewards."""
+        """Return the initial state, in which all sums are 0."""
         del key
         zeros = jnp.zeros(self.n_arms)
         return LastSums(zeros, zeros, jnp.zeros(self.n_arms, jnp.int32))
@@ -186,7 +186,7 @@ class DKLUCBOfThesis(IndexPolicy):
     def update(
         self, key: jax.Array, t: jax.Array, state: LastSums, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> LastSums:
-        """Discount the sum of the arm played, for all rounds since its last play, and add the reward."""
+        """Discount the sum of the played arm since its last play, add the reward, and return the state."""
         del key, obs
         is_played = jnp.arange(self.n_arms) == decision.index
         total = self.discount ** (t - state.last) * state.total + feedback.reward
@@ -199,9 +199,9 @@ class DKLUCBOfThesis(IndexPolicy):
 
 @pytree
 class KLUCBOfThesis(IndexPolicy):
-    """KL-UCB as in the code behind the tables for GLR-klUCB: the index at level 3 log t in place of log t.
+    """KL-UCB as in the code behind the tables for GLR-klUCB, with indices at level 3 log t in place of log t.
 
-    The class klUCB_forGLR of SMPyBandits has c = 3, the factor of log log t in the theory, in front of log t.
+    In the theory c = 3 is the factor of log log t; the class klUCB_forGLR of SMPyBandits multiplies log t by it.
     """
 
     factor: ArrayLike = param(3.0, "[0, inf)", "factor of log t")
@@ -257,7 +257,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _as_printed(label: str) -> Any:
-    """Claim that regret agrees with the tables within 10 % or three standard errors, whichever is larger."""
+    """Make the claim that regret agrees with the tables within 10 % or three standard errors, whichever is larger."""
     for name, (regret, spread) in _PRINTED[label].items():
         reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(_CITED_RUNS))
         yield from claims(
@@ -268,7 +268,7 @@ def _as_printed(label: str) -> Any:
 
 
 def _like_the_code(ident: str, label: str, row: str, says: str) -> Any:
-    """Observe whether a learner of the code has the regret that a row of the tables has, within 10 %."""
+    """Make the claim that the regret of a learner agrees with a row of the tables within 10 %."""
     for name, (regret, _) in _PRINTED[row].items():
         yield from observations(
             ident, mean(label).between((1.0 - _WITHIN) * regret, (1.0 + _WITHIN) * regret),

@@ -1,4 +1,4 @@
-"""Wins and losses of contextual learners on classification sets, in the manner of Bietti, Agarwal & Langford."""
+"""Wins and losses of contextual learners on classification sets, after Bietti, Agarwal & Langford (2021)."""
 
 import functools
 from collections.abc import Mapping

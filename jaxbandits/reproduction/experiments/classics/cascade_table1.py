@@ -1,4 +1,4 @@
-"""Table 1: regret of lists of items under the cascade model, by number of items, number of places, and gap."""
+"""Table 1 of Kveton et al. (ICML 2015): regret of ranked lists of items under the cascade model."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ _ATTRACTION = 0.2
 
 
 class _Row(NamedTuple):
-    """One instance: regret after 100,000 rounds in an independent implementation, with its standard error."""
+    """Instance, with the regret after 100,000 rounds in an independent implementation and its standard error."""
 
     n_items: int
     list_size: int
@@ -68,7 +68,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _as_known(label: str, numbers: Mapping[str, tuple[float, float]]) -> Any:
-    """Claim that regret agrees with another implementation within the larger of 5 % and three standard errors."""
+    """Make the claim that regret agrees with another implementation within 5 % or three standard errors, if larger."""
     for name, (regret, error) in numbers.items():
         reach = max(0.05 * regret, 3.0 * error)
         yield from observations(

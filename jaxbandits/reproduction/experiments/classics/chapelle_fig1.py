@@ -1,4 +1,4 @@
-"""Figure 1: Thompson sampling, UCB and the lower bound for several K and gaps."""
+"""Figure 1 of Chapelle & Li (2011): Thompson sampling, UCB and the lower bound for several K and gaps."""
 
 
 from jaxbandits.armed import ChernoffUCB, ThompsonBeta

@@ -1,4 +1,4 @@
-"""Table 1: regret on items that retire, with feedback in batches."""
+"""Table 1 of Chapelle & Li (2011): regret on items that retire, with feedback in batches."""
 
 
 from jaxbandits.armed import ChernoffUCB, PerItem, RetiringArms, ThompsonBeta

@@ -1,4 +1,4 @@
-"""Section 6 of the semi-bandit paper: regret of paths by the number of items, the length and the gap."""
+"""Section 6 of Kveton et al. (AISTATS 2015): regret of paths against their number, length and gap."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _HORIZON = 100_000
 
 
 class _Problem(NamedTuple):
-    """Disjoint paths of K items, of which the first path is better by a gap D per item."""
+    """Problem of disjoint paths of K items each, in which the first path is better by a gap D per item."""
 
     n_items: int  # L
     length: int  # K

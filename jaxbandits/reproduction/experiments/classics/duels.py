@@ -1,4 +1,4 @@
-"""Growth of regret in duels, compared with the constants of the lower bounds."""
+"""Section 4 of Komiyama et al. (2015): growth of regret in duels, compared with constants of lower bounds."""
 
 import math
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 
 def _growth(label: str, constants: Mapping[str, float]) -> Any:
-    """Claim that regret grows as C log t to within 15 %, with the constant C of the instance."""
+    """Make the claim that regret grows as C log t, where C agrees with the constant of the instance within 15 %."""
     for name, constant in constants.items():
         growth = log_growth(label, unit=constant, what=f"C = {constant:.2f}")
         yield from observations(

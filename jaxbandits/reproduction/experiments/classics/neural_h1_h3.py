@@ -1,4 +1,4 @@
-"""Synthetic functions h_1, h_2, h_3 of NeuralUCB: which of them a network learns in a few thousand rounds."""
+"""Figure 1 of Zhou, Li & Gu (2020): regret of neural networks on three synthetic reward functions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Table of the wheel bandit: regret relative to the regret of uniform play, against the difficulty delta."""
+"""Section 5.4 of Riquelme et al. (2018): regret on the wheel bandit, relative to that of uniform play."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ _EXPLORING = ("LinTS", "linear eps-greedy", "neural eps-greedy", "neural-linear"
 
 
 def _posterior(dim: int) -> models.PerArm:
-    """Make Bayesian regressions of the arms, with the settings of the paper."""
+    """Make one Bayesian regression per arm, with the settings of the paper."""
     return models.PerArm(model=models.NormalInverseGamma(dim=dim), n_arms=_ARMS)
 
 

@@ -1,4 +1,4 @@
-"""Figure 1: theta jumps three times."""
+"""Figure 1 of Russac et al. (2019): a linear bandit whose parameter jumps three times."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Figure 2: theta turns slowly by a right angle."""
+"""Figure 2 of Russac et al. (2019): a linear bandit whose parameter turns slowly by a right angle."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Table 1: Bayesian regret of information-directed sampling on ten Bernoulli arms with uniform means."""
+"""Table 1 of Russo & Van Roy (2018): Bayesian regret of information-directed sampling on Bernoulli arms."""
 
 
 from jaxbandits.armed import (
@@ -19,7 +19,7 @@ from jaxbandits.reproduction.experiments.classics.setting import PRESETS
 from jaxbandits.reproduction.sentences import claims, mean, median, observations, share, slug
 
 _ON, _ARMS = "arms", 10
-_MEANS = {"V-IDS": 18.1, "Thompson": 28.1, "UCB-Tuned": 36.3, "UCB1": 130.7}  # as remembered
+_MEANS = {"V-IDS": 18.1, "Thompson": 28.1, "UCB-Tuned": 36.3, "UCB1": 130.7}  # quoted from memory
 _WITHIN = 1.1
 
 

@@ -1,4 +1,4 @@
-"""Chapter 5: trials on three arms in which selfish players never find separate arms."""
+"""Chapter 5 of Besson's thesis (2019): trials in which selfish players never find separate arms."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 
 def _few_fail(name: str) -> tuple[float, float]:
-    """Return the interval of shares of successes within three standard errors of the printed share."""
+    """Return the interval of three standard errors around the printed share of successful trials."""
     share_failed = _FAILED[name] / _RUNS
     reach = 3.0 * (share_failed * (1.0 - share_failed) / _RUNS) ** 0.5
     return 1.0 - share_failed - reach, 1.0 - share_failed + reach

@@ -37,13 +37,15 @@ BESSON = "Besson, PhD thesis, CentraleSupelec, 2019"
 
 @dataclasses.dataclass(frozen=True)
 class LogCurves:
-    """Mean regret with t-intervals on a logarithmic axis of rounds, panels side by side, with C log t of Lai & Robbins.
+    """Mean regret with t-intervals against the rounds on a logarithmic axis, and the lower bound of Lai and Robbins.
+
+    Panels are side by side.
 
     Attributes:
-      bound: True to draw C log t, for panels of Bernoulli arms with given means.
-      logarithmic: True for an additional logarithmic axis of regret, on which powers of t are straight lines.
-      metric: name of the metric; None: that of the experiment.
-      name: see `Drawing`.
+      bound: True to draw the bound C log t, for panels of Bernoulli arms with given means.
+      logarithmic: True to draw regret on a logarithmic axis as well, so that powers of t are straight lines.
+      metric: name of the metric; None: the metric of the experiment.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     bound: bool = True
@@ -52,7 +54,7 @@ class LogCurves:
     name: str = "log"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw the figure, without its title."""
+        """Draw and return the figure, without its title."""
         metric = self.metric or report.experiment.metric
         panels = report.panels
         across = min(len(panels), 2)
@@ -85,18 +87,18 @@ class LogCurves:
 
 @dataclasses.dataclass(frozen=True)
 class AgainstGap:
-    """Mean final regret of each learner against the gap, on linear axes, with t-intervals and dashed `Panel.bound`.
+    """Mean final regret of each learner against the gap, on linear axes, with t-intervals and a bound (`Panel.bound`).
 
     Attributes:
-      bound: label of the dashed line; "" to draw none.
-      name: see `Drawing`.
+      bound: label of the bound, which is drawn as a dashed line; "" to draw no bound.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     bound: str = ""
     name: str = "gaps"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw the figure, without its title."""
+        """Draw and return the figure, without its title."""
         figure, ax = plt.subplots(figsize=(7.4, 4.4), layout="constrained")
         panels = report.panels
         gaps = np.array([panel.x for panel in panels.values()])
@@ -116,18 +118,19 @@ class AgainstGap:
 
 @dataclasses.dataclass(frozen=True)
 class WinsAndLosses:
-    """Share of mistakes on every data set, and a table of significant wins minus losses of the row against the column.
+    """Share of mistakes on every data set, and a table of wins minus losses of the row against the column.
 
-    A win is a paired mean difference of the final metric whose 95 % interval is below 0.
+    A learner wins against another one on a data set if the 95 % interval of the mean paired difference of their final
+    regrets is below 0.
 
     Attributes:
-      name: see `Drawing`.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     name: str = "wins"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw the figure, without its title."""
+        """Draw and return the figure, without its title."""
         labels = report.labels
         net = np.zeros((len(labels), len(labels)), int)
         for result in report.results.values():
@@ -188,7 +191,7 @@ KL = Study(
 
 
 def kl_learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners of both figures."""
+    """Make the learners of Figures 1 and 2 of Garivier and Cappe."""
     del preset
     n_arms = panel.environment.n_arms
     return {
@@ -203,7 +206,14 @@ def kl_learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def kl_claims(figure: str, panel: str, means: list[float], horizon: int) -> tuple[Claim, ...]:
-    """Make the claims on KL-UCB in both figures, and claims on two learners that are not in the paper."""
+    """Make the claims of Figure 1 or 2 of Garivier and Cappe on KL-UCB, and claims on two learners not in the paper.
+
+    Args:
+      figure: name of the figure, for the place of the claims.
+      panel: name of the panel.
+      means: means of the arms.
+      horizon: number of rounds.
+    """
     least = lai_robbins(means)
     on = {"on": panel, "place": figure}
     return (
@@ -232,7 +242,12 @@ GAP_NAMES = {gap: f"gap{gap:g}" for gap in GAPS}
 
 
 def gap_panels(horizon: int, bound: Callable[[float, int], float]) -> Mapping[str, Panel]:
-    """Make a panel of two Gaussian arms with means 0 and -D for each gap D, with the bound on its regret."""
+    """Make a panel of two Gaussian arms with means 0 and -D for each gap D in `GAPS`.
+
+    Args:
+      horizon: number of rounds.
+      bound: function from a gap and the horizon to the bound on regret.
+    """
     return {
         name: Panel(f"D = {gap:g}", NoisyArms.from_means([0.0, -gap]), x=gap, bound=bound(gap, horizon))
         for gap, name in GAP_NAMES.items()
@@ -240,7 +255,7 @@ def gap_panels(horizon: int, bound: Callable[[float, int], float]) -> Mapping[st
 
 
 def titles(gaps: Any) -> dict[str, str]:
-    """Map the panels of some gaps to their titles."""
+    """Return a mapping from the names of the panels of these gaps to their titles."""
     return {GAP_NAMES[gap]: f"D = {gap:g}" for gap in gaps}
 
 
@@ -264,7 +279,7 @@ RUSSAC = Study(
 
 
 def forgetting(variation: float) -> Callable[[str, int, Panel], Learners]:
-    """Return a function that makes the learners for a theta of this variation."""
+    """Return a function that makes the learners of Russac et al. for a parameter theta of this total variation."""
 
     def learners(preset: str, horizon: int, panel: Panel) -> Learners:
         del preset, panel
@@ -281,7 +296,12 @@ def forgetting(variation: float) -> Callable[[str, int, Panel], Learners]:
 
 
 def forgetting_claims(figure: str, panel: str) -> tuple[Claim, ...]:
-    """Make the claims on learners that forget in both figures, and claims on the recursion of the authors' code."""
+    """Make the claims on learners that forget in Figure 1 or 2 of Russac et al., and on their authors' code.
+
+    Args:
+      figure: name of the figure, for the place of the claims.
+      panel: name of the panel.
+    """
     on = {"on": panel, "place": figure}
     return (
         *observations("forgetting-helps", mean("D-LinUCB", "SW-LinUCB") < mean("LinUCB"),
@@ -296,5 +316,5 @@ def forgetting_claims(figure: str, panel: str) -> tuple[Claim, ...]:
 
 
 def moving_arms(path: np.ndarray) -> Any:
-    """Make the environment whose theta is row t of a path `[T, 2]` in round t."""
+    """Make the environment of linear arms whose parameter theta in round t is row t of `path` `[T, 2]`."""
     return with_drift(BallArms(dim=2, n_arms=50, theta=path[0]), Given(path=path))

@@ -1,4 +1,4 @@
-"""Figure 5 (a): GP-UCB and heuristics on sample paths of a Gaussian process."""
+"""Figure 5 (a) of Srinivas et al. (2010): GP-UCB and heuristics on sample paths of a Gaussian process."""
 
 
 from jaxbandits.contextual import Bandit, GaussianProcessArms, models, rules

@@ -1,4 +1,4 @@
-"""Chapter 5: players who share nine arms, compared with the table of the thesis."""
+"""Chapter 5 of Besson's thesis (2019): regret of players who share nine arms, compared with the printed table."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,12 +39,12 @@ _PRINTED: dict[str, tuple[tuple[float, float], ...]] = {  # mean and standard de
     "Multiple play UCB": ((321, 30), (233, 25)),
     "Multiple play kl-UCB": ((94, 17), (68, 18)),
 }
-_UNSENSED: dict[str, tuple[tuple[float, float], ...]] = {  # the same of 100 runs, for players without sensing
+_UNSENSED: dict[str, tuple[tuple[float, float], ...]] = {  # as above, but of 100 runs, for players without sensing
     "Multiple play kl-UCB": ((91, 21), (70, 16)),
     "Selfish kl-UCB": ((249, 35), (728, 94), (2953, 501)),
     _SIC: ((1705, 340), (3915, 300), (1713, 52)),
 }
-_IN_COMMENTS: dict[str, tuple[tuple[float, float], ...]] = {  # of the same runs, in comments of the TeX source
+_IN_COMMENTS: dict[str, tuple[tuple[float, float], ...]] = {  # of these 100 runs, from comments of the TeX source
     _CHAIRS[450]: ((1268, 1110), (2690, 2473), (1455, 1059)),
     _CHAIRS[1000]: ((1410, 641), (3130, 1583), (2775, 27)),
 }
@@ -52,9 +52,10 @@ _IN_COMMENTS: dict[str, tuple[tuple[float, float], ...]] = {  # of the same runs
 
 @pytree
 class FastClock(IndexPolicy):
-    """Index policy whose clock advances once per player, as in the code of the thesis for the centralised team.
+    """Index policy whose clock advances by P in every round with P players, as in the code of the thesis.
 
-    In that code all players pass their rewards to one policy, which counts every reward as a round.
+    In this code, the players of a centralised team pass their rewards to one policy, which counts every reward as a
+    round.
     """
 
     policy: Any = param(doc="policy whose index is taken")
@@ -96,14 +97,14 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _regions(printed: Sequence[tuple[float, float]], runs: int) -> Iterator[tuple[str, str, float, float]]:
-    """Yield a panel, its title with the printed number, and both ends of the tolerance of `_as_printed`."""
-    for (name, title), (regret, spread) in zip(_TITLES.items(), printed, strict=False):  # no 0 of multiple play
+    """Generate, for each panel, its name, its title with the printed number, and both ends of the tolerance."""
+    for (name, title), (regret, spread) in zip(_TITLES.items(), printed, strict=False):  # no 9 players in some rows
         reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(runs))
         yield name, f"{title}: {regret:,}", regret - reach, regret + reach
 
 
 def _as_printed(label: str) -> Any:
-    """Claim that regret agrees with the table within 10 % or three standard errors, whichever is larger."""
+    """Make the claim that regret agrees with the table within 10 % or three standard errors, whichever is larger."""
     for name, title, low, high in _regions(_PRINTED[label], _CITED_RUNS):
         yield from claims(
             f"{slug(label)}-regret", mean(label).between(low, high), on={name: title},
@@ -112,7 +113,7 @@ def _as_printed(label: str) -> Any:
 
 
 def _without_sensing(label: str) -> Any:
-    """Claim that regret agrees with the table of players without sensing, with the tolerance of `_as_printed`."""
+    """Make the claim that regret agrees with the table of players without sensing; tolerance as in `_as_printed`."""
     for name, title, low, high in _regions(_UNSENSED[label], _CITED_RUNS_UNSENSED):
         yield from claims(
             f"{slug(label)}-unsensed", mean(label).between(low, high), on={name: title},
@@ -122,7 +123,7 @@ def _without_sensing(label: str) -> Any:
 
 
 def _as_coded(label: str, row: str) -> Any:
-    """Compare the centralised team of the code with the table."""
+    """Make the claim that the regret of the centralised team of the code agrees with the table."""
     for name, title, low, high in _regions(_PRINTED[row], _CITED_RUNS):
         yield from observations(
             f"{slug(row)}-as-coded", mean(label).between(low, high), on={name: title},
@@ -132,7 +133,7 @@ def _as_coded(label: str, row: str) -> Any:
 
 
 def _in_comments(label: str) -> Any:
-    """Compare regret with numbers in comments of the TeX source, which are not in the printed thesis."""
+    """Make the claim that regret agrees with numbers in comments of the TeX source, which are not in print."""
     for name, title, low, high in _regions(_IN_COMMENTS[label], _CITED_RUNS_UNSENSED):
         yield from observations(
             f"{slug(label)}-regret", mean(label).between(low, high), on={name: title},

@@ -1,4 +1,4 @@
-"""Figure 3: an adversary that keeps the gaps, against which UCB1 and Thompson sampling have almost linear regret."""
+"""Figure 3 of Zimmert & Seldin (2021): regret against an adversary that changes the means but keeps the gaps."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from jaxbandits.reproduction.experiments.classics.setting import PRESETS, ZIMMER
 from jaxbandits.reproduction.sentences import MUCH, claims, growth, mean, observations
 
 _ARMS, _GAP = 8, 0.125
-_ALMOST_LINEAR, _LOGARITHMIC = 0.85, 0.3  # log-log slopes; that of log t is below 0.1 here
+_ALMOST_LINEAR, _LOGARITHMIC = 0.85, 0.3  # log-log slopes; the slope of log t is below 0.1 here
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:

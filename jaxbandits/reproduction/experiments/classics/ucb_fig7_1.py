@@ -1,4 +1,4 @@
-"""Figure 7.1: UCB compared with explore-then-commit with fixed m and with the best m, against the gap."""
+"""Figure 7.1 of Lattimore & Szepesvari (2020): regret of UCB and of explore-then-commit against the gap."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ _TRIVIAL = [gap for gap in GAPS if ucb_bound(gap, _HORIZON) >= _HORIZON * gap]
 
 
 def best_exploration(gap: float, horizon: int) -> int:
-    """Return the m of explore-then-commit with the least expected regret."""
+    """Return the m with which explore-then-commit has the smallest expected regret on two arms with this gap."""
     return min(range(1, horizon // 2 + 1), key=lambda m: etc_regret(gap, horizon, m))
 
 

@@ -1,4 +1,4 @@
-"""Experiments on constrained online convex optimisation."""
+"""Experiments on online convex optimisation with constraints (Wang, Wan & Zhang, AAAI 2025)."""
 
 from jaxbandits.reproduction.engine.experiment import import_experiments
 from jaxbandits.reproduction.experiments.coco.setting import TABLE

@@ -1,4 +1,4 @@
-"""Theorems 3 and 4: bandit feedback, with a separate run for every horizon."""
+"""Theorems 3 and 4 of Wang et al. (2025): bandit feedback, with a separate run for every horizon."""
 
 from collections.abc import Iterable, Mapping
 
@@ -34,7 +34,7 @@ _CONSTANT = 0.9  # c over r, the learners' default
 
 
 def _problem() -> QuadraticConstraints:
-    """Make the problem: the unit ball of R^2, a fixed half-space, losses around a noisy centre."""
+    """Make the problem: the unit ball of R^2 with a fixed half-space, and quadratic losses around a noisy centre."""
     return QuadraticConstraints(dim=2, domain=L2Ball(), slope_noise=0.0, margin_spread=0.0)
 
 
@@ -56,7 +56,12 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def bounds(label: str, rounds: float) -> theory.Bounds:
-    """Return the bounds of the theorem about a learner on this problem, after `rounds` rounds."""
+    """Return the bounds on regret and violation after `rounds` rounds of this problem.
+
+    Args:
+      label: label of the learner: "SCBFW-TVC" for the bounds of Theorem 4, any other for those of Theorem 3.
+      rounds: number of rounds.
+    """
     environment: Problem = _problem()
     r = environment.domain.inner_radius(environment.dim)
     common = {"dim": environment.dim, "M": float(environment.value_bound), "r": float(r), "c": _CONSTANT * float(r)}
@@ -67,7 +72,7 @@ def bounds(label: str, rounds: float) -> theory.Bounds:
 
 
 def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide regret and violation, the latter in the learner's scale, by the bounds for the whole run."""
+    """Return regret and violation as shares of their bounds for the whole run; violation is in the learner's scale."""
     del panel
     found = bounds("SCBFW-TVC" if isinstance(algorithm, SCBFWTVC) else "BFW-TVC", trials.horizon)
     scale = float(algorithm.constraint_scale)
@@ -78,12 +83,12 @@ def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 
 
 def _is_unfinished(r: Round) -> jax.Array:
-    """Return 1 if Frank-Wolfe reached its cap in a block with a gap above eps; 0 for SCBFW-TVC, which takes L steps."""
+    """Return 1 if a block of Frank-Wolfe ended at its cap with a gap above eps; 0 for SCBFW-TVC, which has no cap."""
     return 1.0 * r.next_state.unfinished if isinstance(r.algorithm, BFWTVC) else 0.0 * r.outcome.loss
 
 
 def _of_theorem(theorem: str, label: str, growth_label: str) -> Iterable[Claim]:
-    """Claim that `label` is within a theorem's bounds at the longest horizon, and `growth_label` grows no faster."""
+    """Make the claims that `label` is within a theorem's bounds, and that `growth_label` grows no faster than they."""
     within = {"regret": mean(label, of="regret_share") < 1.0, "violation": share(label, of="violation_share") > _ALWAYS}
     horizons = [part * HORIZON for part in _SHARES.values()]
     for what, metric in (("regret", "feasible_regret"), ("violation", "violation")):

@@ -1,4 +1,4 @@
-"""Checks during the runs: Lemma 4, inequality (7), duality gaps, the accuracy of the oracle, Theorems 1 and 2."""
+"""Checks of Lemma 4, inequality (7), duality gaps, oracle accuracy and Theorems 1 and 2 during the runs."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def _comparator(played: Round) -> jax.Array:
 
 
 def _surrogate(played: Round) -> tuple[jax.Array, jax.Array]:
-    """Return `<h_t, x_t - x*>` and `f_t(x_t) - f_t(x*)`, both over beta gamma."""
+    """Return `<h_t, x_t - x*>` and `f_t(x_t) - f_t(x*)`, both divided by beta gamma."""
     response, x = played.feedback.first(), played.decision.play
     scale = played.algorithm.constraint_scale
     surrogate, queue = played.next_state.surrogate, played.next_state.queue.total
@@ -65,9 +65,9 @@ def _potential(played: Round) -> jax.Array:
 
 
 def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Measure the slack of (7) at record points, relative to its terms, and regret and violation over their bounds.
+    """Compute the excess in (7), relative to the size of its terms, and regret and violation divided by their bounds.
 
-    `inequality_7` is a running maximum; if it is positive, the inequality has failed.
+    The metric `inequality_7` is the running maximum of the excess. If it is positive, the inequality has failed.
     """
     linear, regret, potential = (trials.get(name) for name in ("surrogate_regret", "loss_regret", "potential"))
     size = np.abs(linear) + np.abs(regret) + potential

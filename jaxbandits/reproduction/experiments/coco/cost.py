@@ -1,4 +1,4 @@
-"""Time per round of projection-free and projecting learners against the dimension, and crossings of the curves."""
+"""Time per round against the dimension, of learners with and without projections."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -53,17 +53,17 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 @dataclasses.dataclass(frozen=True)
 class Crossover:
-    """Median time per round against the dimension, with quartiles; matrices and vectors side by side.
+    """Median time per round against the dimension, with quartiles, for matrices (left) and vectors (right).
 
     Attributes:
-      name: see `jaxbandits.reproduction.engine.figures.Drawing`.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     timed: ClassVar[bool] = True  # the figure shows times and is omitted without timings
     name: str = "crossover"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw a frame for each kind of set."""
+        """Draw one axes for each kind of set, and return the figure."""
         figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.4), layout="constrained")
         frames = (("trace-norm ball", "n (matrices n x n)", _MATRICES), ("l1 ball", "d", _VECTORS))
         times = {name: measured for (name, _), measured in report.times.items()}

@@ -1,4 +1,4 @@
-"""Errata of the paper, shown by runs with and without the correction."""
+"""Errata of Wang et al. (2025), demonstrated by runs with and without each correction."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class _Case(NamedTuple):
-    """Flaw of the paper, with the metric that shows it and the learners with and without it."""
+    """Flaw of the paper, with the metric that shows it and with learners with and without the flaw."""
 
     title: str
     environment: Problem
@@ -71,7 +71,7 @@ _HALF_SPACE = LinearConstraints(
 
 
 def _steps(horizon: int, environment: Problem) -> Learners:
-    """Make learners that start from a vertex; gradients are the same in every round."""
+    """Make learners that start from a vertex, for losses whose gradients are equal in all rounds."""
     setting: Fields = {
         "dim": 2,
         "horizon": horizon,
@@ -101,7 +101,7 @@ def _scales(horizon: int, environment: Problem) -> Learners:
 
 
 def _centres(horizon: int, environment: Problem) -> Learners:
-    """Make learners that receive two values per round, so that only the direction is random and only (27) differs."""
+    """Make learners that differ in (27) only. They receive two values per round, so only the direction is random."""
     setting: Fields = constants(environment, horizon) | {"estimator": TwoPoint(), "curvature": 1.0}
     return {
         "re-centred": SCBFWTVC.practical(**setting),
@@ -115,7 +115,7 @@ def _betas(horizon: int, environment: Problem) -> Learners:
 
 
 def _orders(horizon: int, environment: Problem) -> Learners:
-    """Make learners that never move (one block, longer than the run); half of their plays violate the constraint."""
+    """Make learners that never move, since their block is longer than the run; half of their plays are infeasible."""
     setting: Fields = {"dim": 2, "horizon": horizon, "domain": environment.domain, "block": horizon + 1}
     setting |= {"delta": 0.5, "beta": 1.0, "gamma": 1.0, "lam": 2.5}
     return {"w_t of Q_{t-1}": BFWTVC(**setting, weight_before=True), "w_t of Q_t, as printed": BFWTVC(**setting)}
@@ -144,7 +144,7 @@ _SCALE = 100.0  # factor of the losses in one of the two panels
 
 
 def _in_units(scale: float) -> LinearConstraints:
-    """Make the same problem with losses and constraints multiplied by `scale`."""
+    """Make the problem of the two panels on units, with losses and constraints multiplied by `scale`."""
     fields = {"cost": 1.0, "cost_noise": 1.0, "slope": 1.0, "margin": 0.2, "margin_spread": 0.2}
     return LinearConstraints(dim=2, domain=L2Ball(), **{name: scale * value for name, value in fields.items()})
 
@@ -156,7 +156,7 @@ _UNITS = {
 
 
 def _in_both_units(horizon: int, environment: Problem) -> Learners:
-    """Make learners whose G and M, and all constants derived from them, are in the units of the losses."""
+    """Make learners for which G, M and all constants derived from them are in the units of the losses."""
     setting = constants(environment, horizon)
     scale = float(environment.cost)
     bandit: Fields = setting | {"value_bound": 2.0 * scale}  # |f| <= ||c_t|| <= 2 on the unit ball
@@ -183,13 +183,13 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def _weight(played: Round) -> jax.Array:
-    """Return the weight of the constraint relative to the loss; 0 for learners without weights, and in round 1."""
+    """Return the weight of the constraint relative to the loss; 0 for learners without weights and in round 1."""
     surrogate = getattr(played.next_state, "surrogate", None)
     return jnp.zeros(()) if surrogate is None else surrogate.weight(played.next_state.queue.total)
 
 
 def _distance(played: Round) -> jax.Array:
-    """Return the distance of a learner's centre from the mean target, over the target's norm; 0 without a target."""
+    """Return the distance of a learner's centre from the mean target, relative to its norm; 0 without a target."""
     target = getattr(played.env_state, "target", None)
     last = getattr(played.next_state, "last", None)
     if target is None or last is None:
@@ -198,10 +198,11 @@ def _distance(played: Round) -> jax.Array:
 
 
 def _slope(played: Round) -> jax.Array:
-    """Return the bandit estimate of a round along the constraint, in units of its mean for weights from Q_{t-1}.
+    """Return the bandit estimate of a round along the constraint, divided by its mean for weights from Q_{t-1}.
 
-    y = 0, g = <a, x> and f = 0: the smoothed w g^+ has gradient w a / 2. With weights from Q_t the mean is 2/pi times
-    the integral of exp(lam beta delta cos) cos^2 over a half circle. The result is 0 for other learners.
+    Here y = 0, g = <a, x> and f = 0, so the smoothed w g^+ has gradient w a / 2. With weights from Q_t the mean is 2/pi
+    times the integral of exp(lam beta delta cos) cos^2 over a half circle. The result is 0 for learners other than
+    BFW-TVC.
     """
     if not isinstance(played.algorithm, BFWTVC):
         return jnp.zeros(())
@@ -215,7 +216,7 @@ def _lemma_4(played: Round) -> jax.Array:
 
 
 def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Return sums per round, regret in the units of scaled losses, and shares of the bound (41)."""
+    """Return estimates and violation per round, regret divided by the scale of the losses, and shares of bound (41)."""
     rate = trials.get("violation") / trials.record_points
     derived = {"slope": trials.get("slope_sum") / trials.record_points, "violation_rate": rate}
     if panel.environment in {units.environment for units in _UNITS.values()}:
@@ -229,7 +230,7 @@ def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 
 @as_statistic
 def _relative_difference(measured: Measurements, panel: str, first: str, second: str, metric: str) -> Estimate:
-    """Estimate the mean of `(first - second) / |mean of second|` for final values."""
+    """Estimate the mean of `(first - second) / |mean of second|` for final values of a metric."""
     level = abs(float(measured.results[panel][second].final(metric).mean()))
     estimate = mean_difference(panel, first, second, metric=metric)(measured)
     mean, low, high = (np.asarray(value / level) for value in estimate[:3])
@@ -238,7 +239,7 @@ def _relative_difference(measured: Measurements, panel: str, first: str, second:
 
 
 def _pair(name: str) -> tuple[str, str]:
-    """Return the labels of a case, with the remedy and without it."""
+    """Return the labels of the learners of a case: with the remedy, and without it."""
     case = _CASES[name]
     first, second = case.learners(100, case.environment)
     return first, second
@@ -246,16 +247,16 @@ def _pair(name: str) -> tuple[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class Pairs:
-    """One small frame for each flaw, with the metric that shows it over the rounds, with and without the remedy.
+    """One axes for each flaw of the paper: the metric that shows the flaw, with and without the remedy.
 
     Attributes:
-      name: see `jaxbandits.reproduction.engine.figures.Drawing`.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     name: str = "pairs"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw means with t-intervals against the round."""
+        """Draw means over trials against the round, with bands of two standard errors, and return the figure."""
         figure, axes = plt.subplots(2, 4, figsize=(14.0, 6.0), layout="constrained")
         for ax, (name, case) in zip(axes.flat, _CASES.items(), strict=True):
             result = report.results[name]
@@ -284,7 +285,7 @@ _AXES = {
 
 
 def _last_form() -> float:
-    """Return the ratio of the last form of the bound in (41) to the form before it, at the constants of the panel."""
+    """Return the ratio of the last expression in (41) to the one before it, for the constants of the panel `beta`."""
     environment = _CASES["beta"].environment
     G, D = float(environment.lipschitz), float(environment.domain.diameter)
     return theory.theorem_2_last_form(G, D, _HORIZON, 1.0) / theory.theorem_2(G, D, _HORIZON, 1.0).violation

@@ -1,4 +1,4 @@
-"""Figure 1: online matrix completion with full information, on MovieLens-100k or a stand-in."""
+"""Figure 1 of Wang et al. (2025): matrix completion with full information, on MovieLens-100k or a stand-in."""
 
 import dataclasses
 import functools
@@ -16,14 +16,14 @@ _TITLE = "online matrix completion, full information, densest part of MovieLens-
 
 
 def _add_remarks(rows: Iterable[Claim]) -> Iterator[Claim]:
-    """Add the remark of its panel to each row."""
+    """Add to each row the remark of the panel that it is about."""
     return (dataclasses.replace(row, remark=setting.REMARKS[row.panels[0]]) for row in rows)
 
 
 def _statements(
     prefix: str = "", rebuilt: str = _REBUILT, where: str = "", **fields: FieldValue
 ) -> tuple[Claim, ...]:
-    """Make the claims of the text about the figure.
+    """Make the claims that the text of the paper contains about the figure.
 
     Args:
       prefix: start of the ids.

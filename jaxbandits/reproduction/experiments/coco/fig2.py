@@ -1,4 +1,4 @@
-"""Figure 2: online matrix completion with bandit feedback, on a stand-in for FilmTrust."""
+"""Figure 2 of Wang et al. (2025): online matrix completion with bandit feedback, on a stand-in for FilmTrust."""
 
 import dataclasses
 import functools

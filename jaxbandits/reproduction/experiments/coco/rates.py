@@ -1,4 +1,4 @@
-"""Growth of regret and violation with the horizon, with a separate run for every horizon."""
+"""Growth of regret and violation with the horizon under full information, with a separate run for every horizon."""
 
 import dataclasses
 import math
@@ -34,12 +34,12 @@ _HORIZON = 10**6
 
 
 def _problem() -> QuadraticConstraints:
-    """Make the problem: the l1 ball of R^10 and a fixed half-space; losses around a noisy centre."""
+    """Make the problem: the l1 ball of R^10 with a fixed half-space, and quadratic losses around a noisy centre."""
     return QuadraticConstraints(dim=10, domain=L1Ball(), slope_noise=0.0, margin_spread=0.0)
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
-    """Make a panel for each T."""
+    """Make a panel for each horizon T."""
     problem = _problem()
     rounds = {name: max(4, round(part * horizon)) for name, part in _SHARES.items()}
     return {name: Panel(f"T = {t:,}", problem, x=float(t), rounds=t) for name, t in rounds.items()}
@@ -62,18 +62,18 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 @dataclasses.dataclass(frozen=True)
 class Rates:
-    """Final means against the horizon on logarithmic axes, with the rates of the theorems as slopes.
+    """Final means against the horizon on logarithmic axes, with lines whose slopes are the rates of the theorems.
 
     Attributes:
-      metrics: mapping from the name of a metric to the exponents drawn with it.
-      name: see `jaxbandits.reproduction.engine.figures.Drawing`.
+      metrics: mapping from the name of a metric to the exponents of T that are drawn with it.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     metrics: Mapping[str, tuple[float, ...]]
     name: str = "growth"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw one column per metric, without values that are not positive."""
+        """Draw one column per metric, without values that are not positive, and return the figure."""
         size = (4.6 * len(self.metrics) + 2.6, 4.4)
         figure, axes = plt.subplots(1, len(self.metrics), figsize=size, layout="constrained", squeeze=False)
         order, panels = report.order(), report.panels
@@ -118,7 +118,7 @@ def _sinha_vaze(G: float, D: float, T: float) -> theory.Bounds:
 
 
 def _growth(law: _Law, place: str, *labels: str) -> Iterable[Claim]:
-    """Claim that neither regret nor violation grows faster than its bound (including logarithms) up to T = 10^6."""
+    """Make the claim that regret and violation grow no faster than their bounds (with logarithms) up to T = 10^6."""
     environment: Problem = _problem()
     geometry = float(environment.lipschitz), float(environment.domain.diameter)
     horizons = [part * _HORIZON for part in _SHARES.values()]

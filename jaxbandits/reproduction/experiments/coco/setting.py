@@ -1,6 +1,7 @@
-"""Setting of the figures on matrix completion, and of the study on small synthetic problems: learners and tuning.
+"""Setting of the figures on matrix completion and of the study on small synthetic problems: learners and tuning.
 
-Wang, Wan & Zhang, "Revisiting Projection-Free Online Learning with Time-Varying Constraints" (AAAI 2025), Experiments.
+The figures are in the section "Experiments" of Wang, Wan & Zhang, "Revisiting Projection-Free Online Learning with
+Time-Varying Constraints" (AAAI 2025).
 """
 
 import dataclasses
@@ -38,7 +39,7 @@ from jaxbandits.simulation import Meter
 from jaxbandits.theory import coco as theory
 
 PAPER = "Wang, Wan & Zhang, AAAI 2025"
-EPS = 0.018  # accuracy of LPM's projections, over R^2 T^(-1/2); with 60, the theory's value, LPM does not move
+EPS = 0.018  # accuracy of LPM's projections in units of R^2 T^(-1/2); with 60, as in the theory, LPM does not move
 MOST_CALLS = 100  # largest number of oracle calls at the end of a block
 RECONSTRUCTED = {  # mark of the claims that name a learner, by label
     "LPM": "LPM is reconstructed, with the queue of drift-plus-penalty as multiplier",
@@ -54,10 +55,10 @@ REMARKS = {  # by panel
 }
 DATA_SHAPE = (256, 256)  # most active users and most rated films of MovieLens-100k
 DATA_BATCH = 32  # ratings per round on these data; each is used once, in about 1,000 rounds
-# Weights in the score by which learners are tuned. The figure's constraints cannot be learned: with the weight of the
-# loss they would make 0 the best decision of some learners, which then never leave 0.
+# Weights of violation in the score by which learners are tuned. The figure's constraints cannot be learned: with the
+# weight 1 they would make 0 the best decision of some learners, which then never leave 0.
 VIOLATION_WEIGHT = {"figure": 0.1, "budget": 1.0}
-DELTA = 0.3  # length of a perturbation over the inner radius
+DELTA = 0.3  # length of a perturbation, divided by the inner radius
 PRESETS = {
     "tuned": "two factors per learner, tuned by the same protocol on loss and violation, on separate seeds (jaxbandits "
     "tune coco)",
@@ -69,7 +70,14 @@ PRESETS = {
 def full_information(
     environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Point = None
 ) -> dict[str, Any]:
-    """Make the learners of Figure 1 with multipliers by label."""
+    """Make the learners of Figure 1, by label, with multiplied constants.
+
+    Args:
+      environment: problem on which they play.
+      horizon: number of rounds T.
+      multipliers: mapping from a label to the multipliers of its constants (`SCALED`).
+      start: first decision x_1; None: 0.
+    """
     common, scale, bound = _common_constants(environment, horizon, start)
     domain, share = common["domain"], environment.batch / len(environment.observed)
     ofw, scofw, lpm, opdp = (multipliers[label] for label in FULL)
@@ -103,7 +111,7 @@ def full_information(
 
 
 def full_information_theory(environment: MatrixCompletion, horizon: int, start: Point = None) -> Fields:
-    """Make the learners of Figure 1 with the constants of their theory."""
+    """Make the learners of Figure 1 with the constants of their theory; arguments as for `full_information`."""
     common, scale, _ = _common_constants(environment, horizon, start)
     share = environment.batch / len(environment.observed)
     return {
@@ -117,7 +125,10 @@ def full_information_theory(environment: MatrixCompletion, horizon: int, start: 
 def bandit(
     environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Point = None
 ) -> dict[str, Any]:
-    """Make the learners of Figure 2 with multipliers by label; delta = 0.3 r."""
+    """Make the learners of Figure 2, by label, with multiplied constants and with delta = 0.3 r.
+
+    Here r is the inner radius of the ball. Arguments are as for `full_information`.
+    """
     common, scale, bound = _common_constants(environment, horizon, start)
     domain, size = common["domain"], math.prod(environment.dim)
     inner, values = float(domain.inner_radius(environment.dim)), float(environment.value_bound)
@@ -150,7 +161,7 @@ def bandit(
 
 
 def bandit_theory(environment: MatrixCompletion, horizon: int, start: Point = None) -> Fields:
-    """Make the learners of Figure 2 with the constants of their theory."""
+    """Make the learners of Figure 2 with the constants of their theory; arguments as for `full_information`."""
     common, scale, _ = _common_constants(environment, horizon, start)
     common |= {"delta": DELTA * float(common["domain"].inner_radius(environment.dim))}
     values, share = float(environment.value_bound), environment.batch / len(environment.observed)
@@ -162,7 +173,7 @@ def bandit_theory(environment: MatrixCompletion, horizon: int, start: Point = No
 
 
 def _common_constants(environment: MatrixCompletion, horizon: int, start: Point) -> tuple[dict[str, Any], float, float]:
-    """Return the common constants, the factor that gives g the Lipschitz constant of f, and that constant G."""
+    """Return common constants, the factor that gives g the Lipschitz constant G of f, and G itself."""
     bound, steep = float(environment.lipschitz), environment.constraint_lipschitz
     domain = NuclearBall(radius=float(environment.radius))
     common = {"dim": environment.dim, "horizon": horizon, "domain": domain, "lipschitz": bound}
@@ -171,10 +182,10 @@ def _common_constants(environment: MatrixCompletion, horizon: int, start: Point)
 
 
 def score(played: Any) -> Any:
-    """Return the loss relative to the decision 0, plus the weighted violation relative to a full matrix of ratings.
+    """Return the score of a round by which learners are tuned: its relative loss plus its weighted relative violation.
 
-    Each share is about 1 for one of two decisions without learning: 0 has the largest loss, and a full matrix the
-    largest violation.
+    The loss is divided by the mean loss of the decision 0, and the violation by that of a matrix filled with ratings.
+    These two decisions need no learning: the first has the largest loss, and the second the largest violation.
     """
     outcome, environment = played.outcome, played.environment
     violation = outcome.violation / environment.full_violation
@@ -217,10 +228,13 @@ def bandit_stand_in(constraint: str) -> MatrixCompletion:
 
 
 def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
-    """Return a function from the constraint to the problem on the densest part of the user's MovieLens-100k.
+    """Return a function from a constraint to the problem on the densest part of the user's MovieLens-100k data.
 
-    The ratio of tau to the norm of a full matrix of ratings is the ratio of 10^4 for the whole data set, as in the
-    small problem.
+    As in the small problem, the radius tau is 2.27 times the Frobenius norm of a matrix whose entries all have the root
+    mean square rating.
+
+    Args:
+      path: file or directory of the data.
     """
     ratings = densest_part(load_movielens(path), *DATA_SHAPE)
     radius = 2.27 * math.sqrt(float(np.mean(ratings.ratings**2)) * math.prod(DATA_SHAPE))
@@ -229,7 +243,13 @@ def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
 
 
 def problem(figure: str, panel: str, on_data: bool) -> str:
-    """Return the name of a problem in the table of multipliers."""
+    """Return the name of a problem in the table of multipliers.
+
+    Args:
+      figure: "fig1" or "fig2".
+      panel: name of the panel.
+      on_data: True for the problem on the user's data, False for the small problem.
+    """
     return figure + ("-data" if on_data else "") + ("" if panel == "figure" else f"-{panel}")
 
 
@@ -242,12 +262,24 @@ TITLES = {
 
 
 def panels(environment_of: Callable[[str], MatrixCompletion]) -> dict[str, Panel]:
-    """Make panels of the figure's constraints, from x_1 = 0 and from a vertex, and of the budget."""
+    """Make three panels: with the paper's constraints from x_1 = 0 and from a vertex, and with a budget.
+
+    Args:
+      environment_of: function from the name of a constraint ("figure" or "budget") to the environment.
+    """
     return {name: Panel(TITLES[name], environment_of(constraint)) for name, constraint in CONSTRAINTS.items()}
 
 
 def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners of Figure 1 or 2 in a preset, in one of the panels above."""
+    """Make the learners of Figure 1 or 2, by label, for one of the panels that `panels` makes.
+
+    Args:
+      figure: "fig1" or "fig2".
+      on_data: True if the panel is on the user's data, whose multipliers are in other entries of the table.
+      preset: name of a preset in `PRESETS`.
+      horizon: number of rounds T.
+      panel: panel in which they play.
+    """
     environment, full = panel.environment, figure == "fig1"
     name = next(name for name, title in TITLES.items() if title == panel.title)
     start = _start(figure, name, environment)
@@ -259,14 +291,14 @@ def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel
 
 
 def _start(figure: str, panel: str, environment: MatrixCompletion) -> np.ndarray | None:
-    """Return x_1 of a panel, or None for 0; with bandit feedback it is a vertex of the shrunk ball (1 - DELTA) K."""
+    """Return x_1 of a panel, or None for 0; with bandit feedback a vertex of the shrunk ball (1 - DELTA) K."""
     if panel != "vertex":
         return None
     return random_vertex(environment) * (1.0 if figure == "fig1" else 1.0 - DELTA)
 
 
 def random_vertex(environment: MatrixCompletion) -> np.ndarray:
-    """Return `[m, n]` tau u v' for uniform unit vectors u and v, the same for all learners and trials."""
+    """Return a random vertex `[m, n]` of the ball, tau u v' for unit vectors u and v; it is the same in all trials."""
     rng = np.random.default_rng(0)
     left, right = (side / np.linalg.norm(side) for side in map(rng.standard_normal, environment.dim))
     return float(environment.radius) * np.outer(left, right)
@@ -302,9 +334,11 @@ NOTES = (
 
 
 def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide the summed loss by the loss of the decision 0, and the summed violation by the sum of ||X_t||.
+    """Return the metrics `relative_loss`, loss divided by that of the decision 0, and `violation_share`.
 
-    In the panel with a budget, `regret` is against the best point within the budget.
+    The latter is the violation divided by the sum of ||X_t||.
+
+    In the panel with a budget, the metric `regret` is replaced by the regret against the best point within the budget.
     """
     del algorithm, panel
     norm = trials.get("norm")
@@ -316,7 +350,11 @@ def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.
 
 
 def figures(regret: bool) -> tuple[Curves, ...]:
-    """Make figures of loss, violation and, if `regret`, regret, against rounds and against oracle calls."""
+    """Make figures of loss and violation against rounds and against oracle calls.
+
+    Args:
+      regret: True to make figures of regret as well.
+    """
     drawn = ("loss", "violation", "regret") if regret else ("loss", "violation")
     zero = {"loss": ("zero_loss", "X = 0")}
     by_round = (
@@ -329,7 +367,13 @@ def figures(regret: bool) -> tuple[Curves, ...]:
 def from_file(
     figure: str, title: str, problem_of: Callable[[Path], Callable[[str], MatrixCompletion]]
 ) -> Callable[[Path], Mapping[str, Any]]:
-    """Return a function from a data file to the fields of a figure on these data, which has no comparator or regret."""
+    """Return a function from a data file to the fields of a figure on these data, for which regret is not computed.
+
+    Args:
+      figure: "fig1" or "fig2".
+      title: title of the figure on the data.
+      problem_of: function from a data file to a function from a constraint to the environment.
+    """
 
     def fields(path: Path) -> Mapping[str, Any]:
         on_data = panels(problem_of(path))
@@ -368,14 +412,23 @@ OWN_STUDY = Study("coco", f"ours, on {PAPER}", reconstructed=RECONSTRUCTED, note
 
 
 def constants(environment: Problem, horizon: int, scaled: bool = True) -> Fields:
-    """Return shape, horizon, domain and G; `scaled` adds the factor that gives the constraints the constant G too."""
+    """Return common fields of learners: shape, horizon, domain and the Lipschitz constant G of the losses.
+
+    Args:
+      environment: problem on which they play.
+      horizon: number of rounds.
+      scaled: True to add the factor with which the constraints have the Lipschitz constant G as well.
+    """
     bound, steep = float(environment.lipschitz), float(environment.slope * (1.0 + environment.slope_noise))
     fields = {"dim": environment.dim, "horizon": horizon, "domain": environment.domain, "lipschitz": bound}
     return fields | ({"constraint_scale": bound / steep} if scaled else {})
 
 
 def shares_of_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide regret and violation by their bounds for the whole run, of Theorem 2 for SCOFW-TVC, else of Theorem 1."""
+    """Return the metrics `regret_share` and `violation_share`: regret and violation, divided by their bounds.
+
+    The bounds are those for the whole run, of Theorem 2 for SCOFW-TVC and of Theorem 1 for other learners.
+    """
     del panel
     G, D = float(algorithm.lipschitz), float(algorithm.domain.diameter)
     if isinstance(algorithm, SCOFWTVC):
@@ -406,12 +459,12 @@ _ROUNDS = {"fig1": 1500, "fig2": 4096}  # rounds of the small problems
 
 
 def plain_multipliers(labels: Sequence[str]) -> dict[str, Multipliers]:
-    """Return multipliers of 1 for every label."""
+    """Return a mapping from each label to multipliers that are all 1."""
     return dict.fromkeys(labels, _ONES)
 
 
 def _tuned_learners(figure: str, path: Path | None = None) -> dict[str, TunedLearner]:
-    """Return the learners of a figure, each in every panel, on the data or on the small problem."""
+    """Return the learners of a figure in every panel, keyed by problem and label; `path` None: the small problem."""
     make, labels = (full_information, FULL) if figure == "fig1" else (bandit, BANDIT)
 
     @functools.cache

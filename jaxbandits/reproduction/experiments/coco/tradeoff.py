@@ -1,4 +1,4 @@
-"""Loss against violation, in a sweep of each learner over the weight of the constraint."""
+"""Regret against violation: a sweep of each learner over the weight of the constraint."""
 
 import dataclasses
 from types import ModuleType
@@ -23,7 +23,7 @@ _PANEL = "half-space"
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Sweep the weight of the constraint around 1, by the weight gamma of the loss or the step of the multiplier."""
+    """Make sweeps over the weight of the constraint: over the loss weight gamma, or over the step of the multiplier."""
     del preset
     setting, plain = constants(panel.environment, horizon), constants(panel.environment, horizon, scaled=False)
     G, D, T = setting["lipschitz"], float(setting["domain"].diameter), float(horizon)
@@ -49,7 +49,10 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def mean_points(trials: Trials) -> tuple[np.ndarray, np.ndarray]:
-    """Return `[H]` mean regret against the best feasible point, and mean violation, per round, at the end."""
+    """Return, for the H points of a sweep, mean regret against the best feasible point and mean violation per round.
+
+    Both are arrays `[H]`: means of final values, divided by the number of rounds.
+    """
     rounds = trials.horizon
     means = (trials.final(metric).mean(axis=1) / rounds for metric in ("feasible_regret", "violation"))
     return next(means), next(means)
@@ -57,7 +60,10 @@ def mean_points(trials: Trials) -> tuple[np.ndarray, np.ndarray]:
 
 @as_statistic
 def heavier(measured: Measurements, label: str, metric: str) -> Estimate:
-    """Estimate the final mean at the largest weight minus the mean at the smallest, per round, over paired seeds."""
+    """Estimate the final mean of a metric per round at the largest weight, minus that at the smallest weight.
+
+    Weights are those of the constraint, and seeds are paired.
+    """
     trials = measured.results[_PANEL][label]
     good = trials.usable(metric)[[0, -1]].all(axis=0)
     light, heavy = trials.final(metric)[[0, -1]][:, good] / trials.horizon
@@ -66,9 +72,11 @@ def heavier(measured: Measurements, label: str, metric: str) -> Estimate:
 
 @as_statistic
 def frontier_difference(measured: Measurements, first: str, second: str, allowed: float) -> Estimate:
-    """Estimate the smallest regret per round among points with violation at most `allowed`: first minus second.
+    """Estimate the smallest regret per round of `first` minus that of `second`, at limited violation.
 
-    Points are chosen by their means; the interval is over paired seeds at the chosen points.
+    For each label the point of the sweep is chosen that has the smallest mean regret, among points whose mean violation
+    per round is at most `allowed`. The interval is that of paired seeds at the two chosen points; it is infinite if a
+    label has no such point.
     """
     chosen = []
     for label in (first, second):
@@ -87,7 +95,7 @@ class Frontier:
 
     Attributes:
       marked: violation per round at which learners are compared.
-      name: see `jaxbandits.reproduction.engine.figures.Drawing`.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     swept: ClassVar[bool] = True
@@ -95,7 +103,7 @@ class Frontier:
     name: str = "frontier"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw one frame; the heaviest weight of each sweep has the larger mark."""
+        """Draw one axes, with a larger marker at the heaviest weight of each sweep, and return the figure."""
         figure, ax = plt.subplots(figsize=(7.6, 4.8), layout="constrained")
         order, least, most = report.order(), np.inf, 0.0
         for label, trials in report.results[_PANEL].trials.items():

@@ -1,4 +1,4 @@
-"""Experiments on group DRO."""
+"""Experiments on group distributionally robust optimisation (Zhang, Bai, Zhao, Yang & Zhou, JMLR)."""
 
 from jaxbandits.reproduction.engine.experiment import import_experiments
 from jaxbandits.reproduction.experiments.dro.setting import TABLE

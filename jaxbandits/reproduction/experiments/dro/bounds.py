@@ -1,4 +1,4 @@
-"""Duality gaps compared with the explicit bounds of the theorems on Example 1, whose losses lie in [0, 1]."""
+"""Duality gaps on Example 1 of Zhang et al., whose losses are in [0, 1], compared with the explicit bounds."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +29,7 @@ PRODUCT = DIAMETER_SQ * LIPSCHITZ**2  # D^2 G^2
 
 
 class _Theorem(NamedTuple):
-    """A learner, the panel it plays in, and the theorem about it."""
+    """Learner with the panel in which it plays and the theorem about it."""
 
     learner: type
     panel: str
@@ -37,7 +37,7 @@ class _Theorem(NamedTuple):
     bounds: Callable[..., tuple[float, float]]
 
     def at(self, rounds: float, n_groups: int = dro.ExampleGroups().n_groups) -> tuple[float, float]:
-        """Return the bound in expectation and the bound with high probability after `rounds` rounds of Example 1."""
+        """Return the bound in expectation and the high-probability bound, after `rounds` rounds of Example 1."""
         k = _K if self.panel == "top-5" else 1
         return self.bounds(n_groups, rounds, k, product=PRODUCT, delta=DELTA)
 
@@ -63,7 +63,7 @@ _STYLES = {
 
 
 def panels(horizon: int) -> Mapping[str, Panel]:
-    """Make the panels of Example 1: its maximal risk, and the mean of the k largest."""
+    """Make two panels of Example 1, with the maximal risk and with the mean of the 5 largest risks as objective."""
     del horizon
     return {
         "max": Panel("maximal risk", dro.ExampleGroups()),
@@ -72,7 +72,7 @@ def panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def learners(horizon: int, panel: Panel) -> Learners:
-    """Make the learners of a panel with the steps of their theorems."""
+    """Make the learners of a panel, by label, with the step sizes of their theorems."""
     common = {"dim": 1, "n_groups": panel.environment.n_groups, "domain": Box(dim=1, low=0.0, high=1.0)}
     common |= {"lipschitz": LIPSCHITZ, "diameter_sq": DIAMETER_SQ}
     if (k := panel.environment.top_k) > 1:
@@ -85,7 +85,7 @@ def learners(horizon: int, panel: Panel) -> Learners:
 
 
 def _with_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the bounds: of fixed steps at their horizon only, and of anytime variants at every record point."""
+    """Compute bounds: at the horizon for fixed step sizes, and at every record point for anytime variants."""
     environment, gap = panel.environment, trials.get("duality_gap")
     at = np.full_like(trials.record_points, trials.horizon) if hasattr(algorithm, "horizon") else trials.record_points
     (theorem,) = (theorem for theorem in THEOREMS.values() if theorem.learner is type(algorithm))
@@ -95,20 +95,26 @@ def _with_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[st
 
 
 def _vacuous(name: str) -> str:
-    """Return a warning if the high-probability bound is above 1, which no gap exceeds."""
+    """Return a warning if the high-probability bound is above 1, the largest possible gap; else ""."""
     bound = THEOREMS[name].at(HORIZON)[1]
     return "" if bound < 1.0 else f" (vacuous: the bound is {bound:.2g}, and no gap exceeds 1)"
 
 
 @dataclasses.dataclass(frozen=True)
 class GapsBesideBounds:
-    """Mean and largest duality gaps along a run with both bounds, one axes per learner."""
+    """Mean and largest duality gap over the rounds, with the bound on the mean and the high-probability bound.
+
+    There is one axes per learner.
+
+    Attributes:
+      name: suffix of the file names (`Drawing.name`).
+    """
 
     needs: ClassVar = ("mean_bound", "likely_bound")
     name: str = "bounds"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw the figure, without its title."""
+        """Draw and return the figure, without its title."""
         from matplotlib.lines import Line2D
 
         figure, axes = plt.subplots(2, 4, figsize=(14.5, 6.0), layout="constrained", sharex=True, sharey=True)

@@ -1,4 +1,4 @@
-"""Theorems 9 and 10: risks of single groups on unequal budgets, with their bounds, and their decay with the budget."""
+"""Theorems 9 and 10 of Zhang et al.: risks of single groups with unequal budgets, and their bounds."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ _FEW = 8  # number of groups (of the smallest means) with half as many rows as t
 
 
 class _Theorem(NamedTuple):
-    """A learner, its theorem, the weights b_i of the risks in its problem, and the bounds on single groups."""
+    """Learner with its theorem, the weights b_i of the risks in its problem, and the bounds for single groups."""
 
     learner: type
     source: str
@@ -35,7 +35,7 @@ class _Theorem(NamedTuple):
 
 
 def _shares(budgets: Sequence[int]) -> np.ndarray:
-    """Return b_i = n_i / n_1 of the problem that SMD_r solves."""
+    """Return the weights b_i = n_i / n_1 in the problem that SMD_r solves."""
     return np.asarray(budgets) / max(budgets)
 
 
@@ -60,11 +60,11 @@ THEOREMS: Mapping[str, _Theorem] = {
 
 
 def weighted_optimum(means: Sequence[float] | np.ndarray, factors: Sequence[float] | np.ndarray) -> float:
-    """Return p* of (36) on Bernoulli groups, the minimum of max_i b_i (w^2 - 2 mu_i w + mu_i) over w in [0, 1].
+    """Return p* of (36) for Bernoulli groups: the minimum over w in [0, 1] of max_i b_i (w^2 - 2 mu_i w + mu_i).
 
     Args:
-      means: `[m]` mu_i.
-      factors: `[m]` b_i > 0.
+      means: means mu_i of the groups, shape `[m]`.
+      factors: weights b_i > 0, shape `[m]`.
     """
     mu, b = np.asarray(means), np.asarray(factors)
 
@@ -79,7 +79,11 @@ def weighted_optimum(means: Sequence[float] | np.ndarray, factors: Sequence[floa
 
 
 def budgets_of(n_1: int) -> tuple[int, ...]:
-    """Return the budgets of the 16 groups: n_1 / 2, made even, for the eight smallest means, n_1 for the others."""
+    """Return the budgets of the 16 groups, for a largest budget of n_1 rounded down to a multiple of 4.
+
+    The eight groups with the smallest means have half of the largest budget, an even number, and the other groups have
+    the largest budget, which is at least 4.
+    """
     least = 2 * max(1, n_1 // 4)
     return (*(least for _ in range(_FEW)), *(2 * least for _ in range(ExampleGroups().n_groups - _FEW)))
 
@@ -102,7 +106,7 @@ def _horizons(horizon: int, panel: Panel, labels: Learners) -> Mapping[str, int]
 
 
 def _with_excess(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the largest b_i R_i - p*, and the largest R_i - p* / b_i divided by its bound."""
+    """Compute the maximum over groups of b_i R_i - p*, and the maximum of R_i - p* / b_i divided by its bound."""
     (theorem,) = (theorem for theorem in THEOREMS.values() if theorem.learner is type(algorithm))
     factors, risk = theorem.factors(algorithm.budgets), trials.get("risk")
     optimum = weighted_optimum(np.asarray(panel.environment.means), factors)

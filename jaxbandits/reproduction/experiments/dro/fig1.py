@@ -1,4 +1,4 @@
-"""Figure 1: Example 1, in which one outlier group determines the minimiser of the maximal risk."""
+"""Figure 1 of Zhang et al.: Example 1, in which one outlier group determines the minimiser of the maximal risk."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -40,12 +40,16 @@ def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """Risks of the example as functions of w, their maximum and the mean of the 5 largest, with both minimisers."""
+    """Risks of the example as functions of w, with their maximum, the mean of the 5 largest, and both minimisers.
+
+    Attributes:
+      name: suffix of the file names (`Drawing.name`).
+    """
 
     name: str = "example"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw the figure, without its title; the figure is deterministic."""
+        """Draw and return the figure, without its title; it does not depend on the trials."""
         environment = report.panels["max"].environment
         w = np.linspace(0.0, 1.0, 401)
         risks = np.asarray(environment.risks(w))
@@ -72,13 +76,13 @@ class Example:
 
 
 def _change(of: slice) -> float:
-    """Compute the mean change of the given risks from w = 0.5 to w = 0.8."""
+    """Compute the mean change of the risks of some groups from w = 0.5 to w = 0.8."""
     risks = np.asarray(ExampleGroups().risks(np.array([0.5, 0.8])), float)
     return float(np.mean((risks[1] - risks[0])[of]))
 
 
 def _optimum(k: int, of: int) -> float:
-    """Return the w that minimises the mean of the k largest risks, or with `of` = 1 the least mean itself."""
+    """Return the minimiser w of the mean of the k largest risks if `of` is 0, or the minimum if `of` is 1."""
     return float(ExampleGroups().optimum(k)[of])
 
 

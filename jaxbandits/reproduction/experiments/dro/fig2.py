@@ -1,4 +1,4 @@
-"""Figure 2: the maximal risk against iterations, balanced groups."""
+"""Figure 2 of Zhang et al.: maximal risk against iterations, on balanced groups."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,12 +21,22 @@ from jaxbandits.reproduction.sentences import claims, mean
 
 
 def panels(path: Path | None) -> dict[str, Panel]:
-    """Make panels of fresh synthetic samples, and of rows of Adult drawn with replacement; `path` as for `adult`."""
+    """Make two panels: one of new synthetic samples, and one of rows of Adult that are drawn with replacement.
+
+    Args:
+      path: as for `setting.adult`.
+    """
     return {"synthetic": Panel("synthetic, d = 1000, m = 20", homogeneous()), "adult": Panel(*adult(path))}
 
 
 def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> Learners:
-    """Make SMD(m), Online(1) and SMD(1), with step sizes for the number of rounds that each plays."""
+    """Make SMD(m), Online(1) and SMD(1), each with step sizes for the number of rounds that it plays.
+
+    Args:
+      preset: name of the preset.
+      panel: panel in which they play.
+      horizons: number of rounds by label.
+    """
     common = groups(panel) | scales(preset, 3.0 if isinstance(panel.environment, SyntheticGroups) else 1.0)
     classes = {"SMD(m)": SMD, "Online(1)": Online, "SMD(1)": SagawaSMD}
     return {label: cls(horizon=horizons[label], **common) for label, cls in classes.items()}

@@ -1,4 +1,4 @@
-"""Figure 3: the maximal risk against samples, balanced groups."""
+"""Figure 3 of Zhang et al.: maximal risk against samples, on balanced groups."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ _CLOSE = 0.01  # "very close"
 
 
 def _rounds(horizon: int, panel: Panel) -> dict[str, int]:
-    """Return the numbers of rounds in which all learners draw equally many samples: SMD(m) draws m per round."""
+    """Return numbers of rounds, by label, with which learners draw equally many samples; SMD(m) draws m per round."""
     return {"SMD(m)": max(1, horizon // panel.environment.n_groups), "Online(1)": horizon, "SMD(1)": horizon}
 
 

@@ -1,4 +1,4 @@
-"""Figure 4: risks of single groups against iterations, imbalanced synthetic groups."""
+"""Figure 4 of Zhang et al.: risks of single groups against iterations, on imbalanced synthetic groups."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,15 @@ _STEPS = f"{_MARGIN}; with the theorems' own steps (preset theory) the differenc
 def learners(
     preset: str, horizon: int, panel: Panel, factors: Mapping[str, float], **smooth: float
 ) -> Mapping[str, Any]:
-    """Make SMD(m) for the smallest budget, and SMD_r and SMPA_m for the budgets of all groups."""
+    """Make SMD(m) for the smallest budget, and SMD_r and SMPA_m for the budgets of all groups.
+
+    Args:
+      preset: name of the preset.
+      horizon: largest budget n_1 of synthetic groups.
+      panel: panel in which the learners play.
+      factors: factor of the step of w by label, for the preset `demonstration`.
+      **smooth: fields of SMPA_m, such as its smoothness.
+    """
     common, budgets = setting.space(panel), setting.budgets_of(horizon, panel)
 
     def make(label: str, cls: Any, **fields: FieldValue) -> Learner:
@@ -33,7 +41,7 @@ def learners(
 
 
 def _rounds(horizon: int, panel: Panel, algorithms: Learners) -> Mapping[str, int]:
-    """Return the rounds for which the budgets last."""
+    """Return the number of rounds for which the budgets last, by label."""
     lasts = {
         label: learner.rounds if hasattr(learner, "rounds") else learner.horizon
         for label, learner in algorithms.items()
@@ -44,14 +52,14 @@ def _rounds(horizon: int, panel: Panel, algorithms: Learners) -> Mapping[str, in
 def claims_on_groups(
     figure: str, panel: str, n_groups: int, usually: Mapping[str, Any], depends: str = _MARGIN
 ) -> tuple[Claim, ...]:
-    """Make the paper's claims about single groups; the first group has the most samples, the last group the fewest.
+    """Make the paper's claims about single groups. The first group has the most samples, and the last group the fewest.
 
     Args:
-      figure: number of the figure.
+      figure: name of the figure, such as "Figure 4".
       panel: name of the panel.
       n_groups: number of groups in the panel.
       usually: fields of the claim "SMPA_m usually ends lowest".
-      depends: conditions on which the claim of two close risks depends.
+      depends: conditions on which the claim that two risks are close depends.
     """
     at: Fields = {"on": panel, "least": SEEDS}
     counted = f"{{of}}: mean number of such groups, of {n_groups}, {{region}}"
@@ -79,7 +87,12 @@ def claims_on_groups(
 
 
 def figures(panel: str, groups: tuple[int, ...]) -> tuple[GroupCurves, ...]:
-    """Make figures of these groups against iterations, samples of all groups, and samples of the group."""
+    """Make three figures of the risks of these groups: against iterations, all samples, and samples of the group.
+
+    Args:
+      panel: name of the panel.
+      groups: indices of the groups, from 0.
+    """
     axes = {"iterations": "iterations", "samples": "samples", "own-samples": "group_samples"}
     return tuple(GroupCurves(groups, panel, x=x, logarithmic=True, name=name) for name, x in axes.items())
 

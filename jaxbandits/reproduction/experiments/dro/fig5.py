@@ -1,4 +1,4 @@
-"""Figure 5: risks of single groups against iterations, one pass over Adult."""
+"""Figure 5 of Zhang et al.: risks of single groups against iterations, in one pass over Adult."""
 
 from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.dro.fig4 import FIELDS, claims_on_groups, figures, learners

@@ -1,4 +1,4 @@
-"""Figure 6: average top-k risk against iterations and against samples, one outlier group."""
+"""Figure 6 of Zhang et al.: mean of the k largest risks against iterations and samples, with one outlier group."""
 
 from collections.abc import Mapping
 
@@ -22,13 +22,19 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _rounds(horizon: int, panel: Panel) -> dict[str, int]:
-    """Return T iterations for each learner, or rounds with as many samples as ATkRO(m) has."""
+    """Return numbers of rounds by label: T for both, or numbers with which both draw equally many samples."""
     more = horizon * panel.environment.n_groups // _K if panel.x == 1.0 else horizon
     return {"ATkRO(m)": horizon, "ATkRO(k)": more}
 
 
 def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> Learners:
-    """Make the two methods with k = 3."""
+    """Make ATkRO(m) and ATkRO(k) for k = 3, each with step sizes for the number of rounds that it plays.
+
+    Args:
+      preset: name of the preset.
+      panel: panel in which they play.
+      horizons: number of rounds by label.
+    """
     common = groups(panel) | {"k": _K}
     return {
         "ATkRO(m)": ATkROm(horizon=horizons["ATkRO(m)"], **common, **scales(preset, 3.0, 30.0)),

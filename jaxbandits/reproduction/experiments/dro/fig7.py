@@ -1,4 +1,4 @@
-"""Figure 7: risks of single groups, one of them an outlier, under two objectives."""
+"""Figure 7 of Zhang et al.: risks of single groups, one of them an outlier, under two objectives."""
 
 from collections.abc import Mapping
 
@@ -41,7 +41,7 @@ def _objective(learner: Learner, panel: Panel) -> str:
 
 
 def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the risks of the outlier and of the other groups, at the learner and at both exact optima."""
+    """Compute the risks of the outlier and of the other groups, at the decisions and at both exact optima."""
     found = dict(setting.outlier(trials, algorithm, panel))
     for name in ("optimum", "top_k_optimum"):
         risk = trials.get(f"{name}_risk")

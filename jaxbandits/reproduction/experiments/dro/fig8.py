@@ -1,4 +1,4 @@
-"""Figure 8: step sizes for a preset horizon, continued beyond it, compared with the anytime variants."""
+"""Figure 8 of Zhang et al.: step sizes for a preset horizon, used beyond it, compared with anytime variants."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,8 +14,8 @@ from jaxbandits.reproduction.sentences import Quantity, claims, mean
 
 _LEVEL = 0.005  # a smaller decrease of the objective counts as levelling off
 _BEYOND = 24  # length of the run over the horizon of the fixed steps
-_RECORDS = 45  # one of them is at 1 / 24 of either run, within 1 %
-_LONGER = 25  # fixed steps of ATkRO are for 50,000 rounds, of other learners for 2,000
+_RECORDS = 45  # number of record points, of which one is within 1 % of a 24th of the run
+_LONGER = 25  # fixed step sizes of ATkRO are for 50,000 rounds, those of other learners for 2,000
 _K = 3
 _REMARK = (
     "depends on the step sizes, and on the meaning of 'eventually', which is read as 24 times the horizon of the fixed "
@@ -68,13 +68,13 @@ def _tuning_metric(learner: Learner, panel: Panel) -> str:
 
 
 def _q_grid(learner: Learner) -> tuple[float, ...]:
-    """Return two factors for each learner; they are larger if all groups are sampled, as steps of q are then small."""
+    """Return two factors of the step of q, larger ones for learners that sample all groups, whose steps are small."""
     few_samples = (dro.Online, dro.AnytimeOnline, dro.ATkROk, dro.AnytimeATkRO1)
     return (0.3, 1.0) if isinstance(learner, few_samples) else (1.0, 10.0)
 
 
 def _objective(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Return the objective of a panel, and its value at the horizon of the fixed steps, at every record point."""
+    """Return the objective of a panel at record points, and its value at the horizon of the fixed step sizes."""
     value = trials.get(_tuning_metric(algorithm, panel))
     at = int(np.argmin(np.abs(trials.record_points - trials.horizon / _BEYOND)))
     return {"objective": value, "objective_at_preset": np.broadcast_to(value[..., at : at + 1], value.shape)}

@@ -1,4 +1,4 @@
-"""Theorems 3, 4, 6, 7 and 14: regrets of the two players on Example 1, compared with their bounds."""
+"""Theorems 3, 4, 6, 7 and 14 of Zhang et al.: regrets of the two players on Example 1, and their bounds."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ _Bounds = Callable[..., tuple[float, float]]
 
 
 class _Player(NamedTuple):
-    """A player of a learner, and the theorem about its regret."""
+    """Player of a learner, with the theorem about its regret."""
 
     source: str
     bounds: _Bounds
@@ -41,7 +41,7 @@ def _weight(r: Round) -> jax.Array:
 
 
 def _meter(measure: Callable[[jax.Array, jax.Array, jax.Array], Any]) -> Callable[[Round], Any]:
-    """Return a `measure` for meters: a weighted function of w_t, q_t and the means mu of the groups."""
+    """Return a function of a round for a meter: `measure` of w_t, q_t and the group means mu, times the weight."""
 
     def of(r: Round) -> jax.Array:
         return _weight(r) * measure(r.decision.play[0], r.decision.weights, jnp.asarray(r.environment.means))
@@ -50,11 +50,11 @@ def _meter(measure: Callable[[jax.Array, jax.Array, jax.Array], Any]) -> Callabl
 
 
 def _with_regrets(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute both regrets, as means over the rounds, and their bounds.
+    """Compute the regrets of both players per round, and divide them by their bounds.
 
-    With R_i(w) = w^2 - 2 mu_i w + mu_i, the model competes with c (1 - c), where c is the mean of sum_i q_i mu_i. The
-    weights compete with the mean of the k largest of m_2 - 2 mu_i m_1 + mu_i, where m_1 and m_2 are the means of w and
-    w^2.
+    The risks are R_i(w) = w^2 - 2 mu_i w + mu_i. The regret of the model is measured against c (1 - c), where c is the
+    mean of sum_i q_i mu_i over the rounds. The regret of the weights is measured against the mean of the k largest of
+    m_2 - 2 mu_i m_1 + mu_i, where m_1 and m_2 are the means of w and w^2 over the rounds.
     """
     environment = panel.environment
     total = trials.get("weight")

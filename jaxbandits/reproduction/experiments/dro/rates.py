@@ -1,4 +1,4 @@
-"""Rates at which duality gaps fall with the rounds, and grow with the groups at equally many samples."""
+"""Rates at which duality gaps fall with the rounds, and grow with the number of groups for equally many samples."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TRIALS, SEEDS = 100, 400  # trials that a claim needs, and trials that are run; with 100, three claims stay undecided
+TRIALS, SEEDS = 100, 400  # trials that a claim needs, and trials that are run; with 100, three claims stay open
 HORIZON = 64_000
 _RADIUS, _DIM, _GROUPS, _K = 1.0, 5, 10, 3
 _PARTS = (64, 16, 4, 1)  # divisors of the horizon
@@ -50,7 +50,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _rounds(horizon: int, panel: Panel, label: str) -> int:
-    """Return T for a panel of rounds, or the number of rounds that use up the samples for a panel of samples."""
+    """Return T in panels that vary T, or the number of rounds that use all samples in panels that vary m."""
     if panel.title.startswith("T"):
         return int(panel.x)
     return max(1, horizon // panel.environment.n_groups) if "(m)" in label else horizon
@@ -72,19 +72,19 @@ def _horizons(horizon: int, panel: Panel, labels: Learners) -> Mapping[str, int]
 
 
 def _anytime_exponent(horizon: int) -> float:
-    """Return the exponent of log(t) / sqrt(t) between the shortest and the longest run."""
+    """Return the log-log slope of log(t) / sqrt(t) between the shortest and the longest run."""
     first, last = horizon / _PARTS[0], float(horizon)
     return -0.5 + math.log(math.log(last) / math.log(first)) / math.log(last / first)
 
 
 def _groups_exponent() -> float:
-    """Return the exponent of sqrt(m log m) between the fewest groups and the most."""
+    """Return the log-log slope of sqrt(m log m) between the smallest and the largest number of groups."""
     first, last = _MS[0], _MS[-1]
     return 0.5 + 0.5 * math.log(math.log(last) / math.log(first)) / math.log(last / first)
 
 
 def _claims() -> Iterable[Claim]:
-    """Claim that gaps grow with at most the exponent of the bound, since the paper has upper bounds only."""
+    """Make the claim that exponents are at most those of the bounds, since the paper has upper bounds only."""
     over_t, over_m = f"T, from T/{_PARTS[0]} to T", f"m, from {_MS[0]} to {_MS[-1]}"
     fixed = ("falls-in-t", over_t, "the duality gap of {label} falls as T^(-1/2)", -0.5 + FLAT)
     anytime = ("falls-in-t", over_t, "the duality gap of {label} falls at least as fast as log(t) "
@@ -106,12 +106,19 @@ def _claims() -> Iterable[Claim]:
 
 @dataclasses.dataclass(frozen=True)
 class Rates:
-    """Mean final gaps with intervals against T, and against m for equally many samples, with fitted exponents."""
+    """Mean final duality gaps against the rounds T, and against the number of groups m for equally many samples.
+
+    Error bars are 95 % intervals, the legend lists the fitted exponents, and a dotted line shows the slope of the
+    theory.
+
+    Attributes:
+      name: suffix of the file names (`Drawing.name`).
+    """
 
     name: str = "rates"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw the figure, without its title."""
+        """Draw and return the figure, without its title."""
         from matplotlib.ticker import LogLocator
 
         figure, axes = plt.subplots(1, 3, figsize=(13.0, 5.6), layout="constrained")
@@ -153,7 +160,7 @@ def _draw(
     law: Callable[[np.ndarray], np.ndarray],
     statement: str,
 ) -> None:
-    """Draw one axes; a dotted line has the shape of the theory."""
+    """Draw one axes, with a dotted line that has the shape of the theory."""
     at = np.array([report.panels[name].x for name in panels])
     measured, means = Measurements(report.results, {}), []
     for j, label in enumerate(labels):

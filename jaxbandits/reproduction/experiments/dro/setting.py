@@ -1,4 +1,4 @@
-"""Setting of the figures of the paper on group DRO: its source, presets, sizes, data and the claims' statistics.
+"""Setting of the figures on group DRO: source, presets, sizes, data, statistics of the claims, and tuning.
 
 L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group Distributionally Robust
 Optimization and Beyond", JMLR (arXiv:2302.09267). The paper states no step sizes, radius or number of trials, and few
@@ -70,7 +70,7 @@ DIM, N_GROUPS = 1000, 20
 
 
 def space(panel: Panel) -> Fields:
-    """Return the constants of a panel's problem that learners receive."""
+    """Return the constants of a panel's problem as fields of learners: dimension, domain and possibly G."""
     environment = panel.environment
     if isinstance(environment, dro.GroupData):
         return {"dim": environment.dim, "domain": L2Ball(radius=10.0), "lipschitz": 4.0}
@@ -78,7 +78,7 @@ def space(panel: Panel) -> Fields:
 
 
 def groups(panel: Panel) -> Fields:
-    """Return the constants of `space` and the number of groups."""
+    """Return the constants of `space` and the number of groups, as fields of learners."""
     return space(panel) | {"n_groups": panel.environment.n_groups}
 
 
@@ -93,10 +93,15 @@ def budgets_of(horizon: int, panel: Panel) -> tuple[int, ...]:
 
 
 def scales(preset: str, w_scale: float, q_scale: float = 1.0) -> Fields:
-    """Return the factors of the preset demonstration, or no factors in the other presets.
+    """Return factors of the step sizes as fields of a learner in the preset `demonstration`, and {} in other presets.
 
-    These factors were picked by hand for one method in one figure; the factors of the learners' preset `practical`
+    These factors were chosen by hand for one method in one figure. The factors of the learners' own preset `practical`
     (`TABLE`) were chosen by races.
+
+    Args:
+      preset: name of the preset.
+      w_scale: factor of the step of w.
+      q_scale: factor of the step of q.
     """
     return {"w_scale": w_scale, "q_scale": q_scale} if preset == "demonstration" else {}
 
@@ -108,7 +113,14 @@ def tuning(
     q: Callable[[Any], tuple[float, ...]] | None = None,
     part: int = 1,
 ) -> Tuning:
-    """Declare one grid for all learners: factors of the step of w, and of q if given."""
+    """Declare the tuning of a figure, with one grid of factors of the step sizes for all learners.
+
+    Args:
+      metric: as for `Tuning`.
+      w: factors of the step of w.
+      q: function from a learner to the factors of the step of q; None: this step is not tuned.
+      part: as for `Tuning`.
+    """
 
     def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
         return {"w_scale": w} | ({} if q is None else {"q_scale": q(learner)})
@@ -117,20 +129,21 @@ def tuning(
 
 
 def homogeneous(dim: int = DIM, **settings: FieldValue) -> dro.SyntheticGroups:
-    """Make the problem of the balanced and imbalanced experiments."""
+    """Make the problem of the figures on balanced and imbalanced synthetic groups (`SyntheticGroups.homogeneous`)."""
     return dro.SyntheticGroups.homogeneous(dim=dim, n_groups=N_GROUPS, **settings)
 
 
 def heterogeneous(dim: int = DIM, **settings: FieldValue) -> dro.SyntheticGroups:
-    """Make the problem of the outlier experiments, k = 3."""
+    """Make the problem of the figures with one outlier group (`SyntheticGroups.heterogeneous`), with k = 3."""
     return dro.SyntheticGroups.heterogeneous(dim=dim, n_groups=N_GROUPS, top_k=3, **settings)
 
 
 def adult(path: Path | None = None, **settings: FieldValue) -> tuple[str, dro.GroupData]:
-    """Return a title, which says if the data are a stand-in, and the Adult data.
+    """Return the Adult data with a title, which says whether they are a stand-in.
 
     Args:
-      path: directory of the Adult files; by default that of `JAXBANDITS_DATA`, or the stand-in.
+      path: directory of the Adult files; None: the folder `adult` of the directory that the environment variable
+        JAXBANDITS_DATA names, or a stand-in if there is no such folder.
       **settings: fields of `GroupData`.
     """
     if path is not None:
@@ -139,12 +152,20 @@ def adult(path: Path | None = None, **settings: FieldValue) -> tuple[str, dro.Gr
 
 
 def adult_single_pass(path: Path | None = None) -> tuple[str, dro.GroupData]:
-    """Return the Adult data for one pass, with the paper's 364 rows of each group held out."""
+    """Return the Adult data, with a title, for a single pass in which the paper's 364 rows of each group are held out.
+
+    Args:
+      path: as for `adult`.
+    """
     return adult(path, order="once", held_out=HELD_OUT)
 
 
 def adult_panels(make: Callable[..., dict[str, Panel]]) -> dict[str, Any]:
-    """Return the fields `panels` and `from_file` of an experiment on Adult, from a function of the directory."""
+    """Return the fields `panels` and `from_file` of an experiment on Adult.
+
+    Args:
+      make: function from the directory of the Adult files, or None, to the panels.
+    """
 
     def from_file(path: Path) -> dict[str, Any]:
         found = make(path)  # read now, so that an unreadable file is reported before any computation
@@ -166,9 +187,10 @@ def _adult(data: str, settings: tuple[tuple[str, Any], ...]) -> tuple[str, dro.G
 
 
 def outlier(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Return the risks of the first and of the last group, the mean risk of all but the first, and the iterations.
+    """Return metrics on single groups, and the number of iterations.
 
-    An iteration of SMPA_m consists of two rounds, since it samples twice.
+    `first_risk` and `last_risk` are the risks of the first and the last group, and `other_risk` is the mean risk of all
+    groups but the first. An iteration of SMPA_m takes two rounds, since it samples twice.
     """
     del panel
     risk = trials.get("risk")
@@ -183,9 +205,9 @@ def outlier(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 
 @as_statistic
 def lowest(measured: Measurements, panel: str, name: str, rivals: Sequence[str]) -> Estimate:
-    """Estimate the mean number of groups in which a label ends lowest of all, over the seeds that all labels ran.
+    """Estimate the mean number of groups on which no rival has a smaller final risk than `name`.
 
-    There is no estimate if a label was left out.
+    Seeds with a failure of any label are omitted. If a label was left out of the run, the claim is not measured.
     """
     results = [measured.results[panel][label] for label in (name, *rivals)]
     risks = np.stack([trials.final("risk")[0] for trials in results])  # [labels, S, m]
@@ -194,16 +216,16 @@ def lowest(measured: Measurements, panel: str, name: str, rivals: Sequence[str])
 
 @as_statistic
 def wins(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
-    """Estimate the mean number of groups in which a label ends below another."""
+    """Estimate the mean number of groups on which `name` has a smaller final risk than `other`."""
     pair = [measured.results[panel][label] for label in (name, other)]
     return _mean_count(pair[0].final("risk")[0] < pair[1].final("risk")[0], pair)
 
 
 @as_statistic
 def count_groups_ahead(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
-    """Estimate the mean number of groups in which a label ends below another label at the same iteration.
+    """Estimate the mean number of groups on which `name` has a smaller risk than `other` at the same iteration.
 
-    The risk of the other label is taken at its first record point at or after that iteration.
+    This iteration is the last one of `name`. The risk of `other` is taken at its first record point at or after it.
     """
     pair = [measured.results[panel][label] for label in (name, other)]
     own, rival = (trials.get("iterations")[0, 0] for trials in pair)
@@ -228,13 +250,13 @@ _FACTORS = {"w_scale": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), "
 
 
 def _tuning_metric(learner: Learner, panel: Panel) -> str:
-    """Return the metric that a learner is tuned by; it is the mean risk if groups have different numbers of samples."""
+    """Return the metric by which a learner is tuned: the mean risk if groups have different numbers of samples."""
     del panel
     return "top_k_risk" if hasattr(learner, "k") else "mean_risk" if hasattr(learner, "budgets") else "max_risk"
 
 
 def _tuned_learner(cls: Any, panel: Panel) -> TunedLearner:
-    """Return a learner of the table; it receives the constants below that are fields of its class."""
+    """Return a learner of the table of multipliers, made with the constants of its theory."""
 
     def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Learner:
         n_1 = (

@@ -1,4 +1,4 @@
-"""Experiments on generalised linear bandits."""
+"""Experiments on generalised linear bandits (Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025)."""
 
 from jaxbandits.reproduction.engine.experiment import import_experiments
 from jaxbandits.reproduction.experiments.glm.setting import TABLE

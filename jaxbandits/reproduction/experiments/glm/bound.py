@@ -1,4 +1,4 @@
-"""Theorem 2: regret compared with the explicit bound."""
+"""Theorem 2 of Zhang et al. (2025): regret of GLB-OMD compared with the explicit bound."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Theorem 1 and the theorems of the rivals: coverage of theta* by the confidence sets."""
+"""Theorem 1 of Zhang et al. (2025) and theorems on its rivals: coverage of theta* by the confidence sets."""
 
 from collections.abc import Iterable, Mapping
 
@@ -20,7 +20,7 @@ from jaxbandits.reproduction.sentences import claims, observations, share, slug
 
 
 def _with_confidence_sets(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make each learner with the constants of its theorem, and GLB-OMD with lambda = d, which no theorem covers."""
+    """Make each learner with the constants of its theorem, and GLB-OMD with lambda = d, which has no theorem."""
     del preset
     environment: Problem = panel.environment
     common = {"dim": environment.dim, "norm_bound": float(environment.norm_bound), "delta": DELTA}
@@ -56,7 +56,7 @@ GENERAL = ("OFUGLB", "GLB-OMD, theory", "GLB-OMD, data radius")
 
 
 def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
-    """Claim that the confidence sets contain theta*, for learners with a guarantee and for GLB-OMD with lambda = d.
+    """Make the claim that confidence sets contain theta*, for learners with a guarantee and GLB-OMD with lambda = d.
 
     Args:
       promised: mapping from a panel to the learners with a guarantee on it.

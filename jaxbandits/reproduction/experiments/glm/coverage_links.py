@@ -1,4 +1,4 @@
-"""Coverage of theta* for links other than the logistic link."""
+"""Coverage of theta* by the confidence sets for Gaussian and Poisson rewards."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Figure 4: the Covertype data, or a synthetic stand-in for it."""
+"""Figure 4 of Zhang et al. (2025): the Covertype data, or a synthetic stand-in for them."""
 
 import dataclasses
 import functools
@@ -39,7 +39,7 @@ def _shrunk(learner: Learner, factor: float) -> Learner:
 
 
 def _below(learner: Learner) -> Mapping[str, tuple[float, ...]]:
-    """Return the grid of the other figures, multiplied by the learner's radii in the panel."""
+    """Return the grid of the other figures, multiplied by the factors that the learner has in this panel."""
     return {
         name: tuple(getattr(learner, name) * value for value in values)
         for name, values in setting.grid(learner).items()
@@ -67,14 +67,14 @@ class RegretAgainstTime:
     """Mean regret of each learner against the time of one of its trials, in the timed panel (Figure 4, right).
 
     Attributes:
-      name: name of its files.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     timed: ClassVar[bool] = True
     name: str = "scatter"
 
     def draw(self, plt: ModuleType, report: "Report") -> "Figure":
-        """Draw one mark per learner, at the median time over repeats and the mean regret with its interval."""
+        """Draw one marker per learner, at its median time over repeats and its mean regret, and return the figure."""
         figure, ax = plt.subplots(figsize=(8.0, 4.6), layout="constrained")
         ((panel, _), times), *_ = report.times.items()
         rows = {row.label: row for row in report.results[panel].summary("regret")}

@@ -1,4 +1,4 @@
-"""Figures 1 and 3: logistic bandits on the published instance, fresh arms in every round."""
+"""Figures 1 and 3 of Zhang et al. (2025): logistic bandits on the published instance, with new arms every round."""
 
 from collections.abc import Sequence
 
@@ -30,22 +30,22 @@ _OFUGLB = mean("GLB-OMD") / mean("OFUGLB")
 
 
 def on_axis(ratio: Quantity) -> Quantity:
-    """Add to a ratio of GLB-OMD to OFUGLB their difference as a share of an axis that extends to GLOC."""
+    """Add a companion to a ratio of GLB-OMD to OFUGLB: their difference, divided by the mean regret of GLOC."""
     return ratio.with_companions(lambda panel, found: with_axis_share(found, panel, "GLB-OMD", "OFUGLB", "GLOC"))
 
 
 def ofuglb_is_lowest(*rivals: str, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Claim that no learner has less regret than OFUGLB, which keeps the data."""
+    """Make the claim that OFUGLB, which keeps all data, has less regret than each of `rivals`."""
     return claims("lowest", mean("OFUGLB") < mean(*rivals), says="OFUGLB has the lowest regret", least=32, **fields)
 
 
 def modest_increase(says: str, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Claim that the regret of GLB-OMD is only modestly larger than that of OFUGLB."""
+    """Make the claim, worded `says`, that the regret of GLB-OMD is only modestly larger than that of OFUGLB."""
     return claims("modest", on_axis(_OFUGLB) < MODEST, says=says, least=32, **fields)
 
 
 def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
-    """Claim that regret grows with T as Theorem 2 states."""
+    """Make the claim that the regret of GLB-OMD grows no faster than sqrt(T), as in Theorem 2 without logarithms."""
     return observations("root-of-t", growth("GLB-OMD") < 0.5, on=panels,
                         says="the regret of GLB-OMD grows no faster than sqrt(T)",
                         place="Theorem 2 (an upper bound)")
@@ -54,7 +54,16 @@ def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
 def times_of_a_trial(
     first: str, last: str, others: Sequence[str], kind: str, place: str, stable: str
 ) -> tuple[Claim, ...]:
-    """Compare times of a trial; `others` are neither fastest nor slowest, `stable` is the place of the claim on S."""
+    """Make the claims on times of a trial, and on their dependence on kappa.
+
+    Args:
+      first: panel with the smallest kappa.
+      last: panel with the largest kappa.
+      others: learners that are claimed to be neither the fastest nor the slowest.
+      kind: kind of these claims.
+      place: place of these claims in the paper.
+      stable: place of the claim that the time of GLB-OMD does not depend on kappa.
+    """
     at = {"place": place, "kind": kind}
     return (
         *claims("gloc-fastest", time("GLB-OMD", *others, "OFUGLB") > time("GLOC"), on=first,

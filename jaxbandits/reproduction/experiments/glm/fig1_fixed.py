@@ -1,4 +1,4 @@
-"""Figures 1 and 3 with one arm set per trial, which the paper's instance does not have."""
+"""Figures 1 and 3 of Zhang et al. (2025), but with one arm set per trial in place of new arms in every round."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from jaxbandits.reproduction.sentences import COMPARABLE, mean, observations, pa
 
 
 def logistic_observations(panels: Sequence[str], arms: str) -> tuple[Claim, ...]:
-    """Compare regret on arms that differ from the arms of the paper's instance.
+    """Make the claims on regret in Figures 1 and 3, for arms other than those of the paper's instance.
 
     Args:
-      panels: names of the panels, by S.
+      panels: names of the panels, in the order of S.
       arms: description of the arms, for the place of the claims.
     """
     place = f"Figures 1 and 3 ({arms})"

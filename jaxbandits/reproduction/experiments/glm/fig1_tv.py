@@ -1,4 +1,4 @@
-"""Figures 1 and 3 on random instances of the shape of the paper's: fresh arms in every round."""
+"""Figures 1 and 3 of Zhang et al. (2025) on random instances of the same shape, with new arms in every round."""
 
 from jaxbandits.glm import links
 from jaxbandits.reproduction.engine import Cost, Curves, TimePerRound

@@ -1,4 +1,4 @@
-"""Figure 2: Poisson bandits on the published instance, fresh arms in every round."""
+"""Figure 2 of Zhang et al. (2025): Poisson bandits on the published instance, with new arms in every round."""
 
 from jaxbandits.glm import links
 from jaxbandits.reproduction.engine import Cost, Curves, TimePerRound

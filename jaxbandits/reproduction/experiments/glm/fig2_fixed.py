@@ -1,4 +1,4 @@
-"""Figure 2 with one arm set per trial, which the paper's instance does not have."""
+"""Figure 2 of Zhang et al. (2025), but with one arm set per trial in place of new arms in every round."""
 
 from jaxbandits.glm import links
 from jaxbandits.reproduction.engine import Curves

@@ -1,4 +1,4 @@
-"""Figure 3, right: run time and regret of Poisson bandits against S, up to S = 9."""
+"""Figure 3, right, of Zhang et al. (2025): running time and regret of Poisson bandits against S, up to S = 9."""
 
 
 from jaxbandits.glm import links
@@ -7,7 +7,7 @@ from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import PLACE_OF_TIMES
 from jaxbandits.reproduction.sentences import COMPARABLE, LITTLE, claims, time, time_over_panels
 
-_GROWN = 7568.0 / 2783.0  # seconds of OFUGLB at S = 9 over those at S = 3
+_GROWN = 7568.0 / 2783.0  # seconds of OFUGLB at S = 9, divided by those at S = 3
 _NORMS = (3, 5, 7, 9)
 _PANELS = tuple(f"S{norm}" for norm in _NORMS)
 

@@ -1,4 +1,4 @@
-"""Theorem 2 and Table 1: regret against kappa."""
+"""Theorem 2 and Table 1 of Zhang et al. (2025): regret against kappa."""
 
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Theorem 2 and Table 1: regret against kappa_*, the curvature at the best arms."""
+"""Theorem 2 and Table 1 of Zhang et al. (2025): regret against kappa_*, the inverse mean slope at the best arms."""
 
 
 import numpy as np
@@ -13,20 +13,20 @@ _LENGTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def _circle(length: float) -> np.ndarray:
-    """Place `[20, 2]` arms of one length, evenly spaced; for every theta* the best arm is at most 9 degrees away."""
+    """Return 20 arms `[20, 2]` of one length at equal angles; the best arm is within 9 degrees of theta*."""
     angles = 2.0 * np.pi * np.arange(_ARMS) / _ARMS
     return length * np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 def kappa_star(length: float) -> float:
-    """Return 1 / mean of mu' at the best arm over the directions of theta*, for arms of this length."""
+    """Return kappa_* for arms of this length: 1 / (mean of mu' at the best arm over all directions of theta*)."""
     angles = np.pi / _ARMS * (np.arange(1000) + 0.5) / 1000  # from an arm to the middle between it and the next arm
     z = _NORM * length * np.cos(angles)
     return float(1.0 / np.mean(np.exp(-z) / (1.0 + np.exp(-z)) ** 2))
 
 
 def _same_ball(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners for S = 5, which all panels share, so that kappa over the ball, lambda and radii are equal."""
+    """Make the learners for S = 5 in all panels, so that kappa over the ball, lambda and radii do not differ."""
     del preset, horizon, panel
     common = {"dim": 2, "norm_bound": _NORM, "delta": DELTA}
     return {

@@ -1,4 +1,4 @@
-"""Values of kappa in Section 5, compared with the kappas of the instance of Figures 1 to 3."""
+"""Values of kappa that Zhang et al. (2025) state, compared with those of the instance of Figures 1 to 3."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Theorem 2: growth of regret with the rounds, compared with sqrt(T) log T."""
+"""Theorem 2 of Zhang et al. (2025): growth of regret with the rounds, compared with sqrt(T) log T."""
 
 import math
 from collections.abc import Mapping

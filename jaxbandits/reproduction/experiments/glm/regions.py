@@ -1,4 +1,4 @@
-"""Confidence regions of one trace in the plane (v2 Figure 3)."""
+"""Figure 3 in the second version of Zhang et al. (2025): confidence regions in the plane after one trial."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -41,10 +41,17 @@ _TRACE = (
 
 
 def regions_of(trials: Trials, seed: int, rounds: int) -> tuple[list[plane.Region], np.ndarray, float]:
-    """Compute the three regions after `rounds` rounds of one trial, without intersection with the ball.
+    """Return the confidence regions of GLB-OMD, OFUGLB and GLM-UCB after `rounds` rounds of one trial.
+
+    Regions are not intersected with the ball of radius S.
+
+    Args:
+      trials: trials of GLB-OMD with the metrics `arm`, `reward` and `theta`.
+      seed: index of the trial.
+      rounds: number of rounds.
 
     Returns:
-      The regions, theta* and the radius of the ball.
+      The regions, theta*, and the radius S of the ball.
     """
     xs, rs, theta = (trials.get(name)[0, seed] for name in ("arm", "reward", "theta"))
     xs, rs = xs[:rounds], rs[:rounds]
@@ -59,12 +66,12 @@ def regions_of(trials: Trials, seed: int, rounds: int) -> tuple[list[plane.Regio
 
 
 def marks(horizon: int) -> tuple[int, ...]:
-    """Return the rounds at which regions are drawn and measured."""
+    """Return the rounds at which regions are drawn and measured: 50, 500, 3000 (if played) and the last."""
     return (*(mark for mark in _MARKS if mark < horizon), horizon)
 
 
 def _areas(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Measure the area of each region within the ball as a share of the ball, and whether theta* is inside.
+    """Compute the area of each region within the ball as a share of the ball, and 1 if theta* is inside, else 0.
 
     Rounds between two marks have the values of the later mark. `ellipses` is the area of GLB-OMD's ellipse divided by
     the area of GLM-UCB's ellipse, without intersection with the ball.
@@ -90,16 +97,16 @@ def _areas(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.
 
 @dataclasses.dataclass(frozen=True)
 class Regions:
-    """The three confidence regions of the first trial in the plane, after 50, 500 and all rounds.
+    """Three confidence regions of the first trial in the plane, after 50, 500 and all rounds.
 
     Attributes:
-      name: name of its files.
+      name: suffix of the file names (`Drawing.name`).
     """
 
     name: str = "regions"
 
     def draw(self, plt: ModuleType, report: "Report") -> "Figure":
-        """Draw one column per mark, each with the ball, the regions and theta*."""
+        """Draw one column per round in `marks`, with the ball, the regions and theta*, and return the figure."""
         (result,) = report.results.values()
         trials, at = result["GLB-OMD"], marks(report.horizon)
         size = (3.7 * len(at) + 1.7, 4.8)

@@ -122,13 +122,16 @@ _SCALES = ("gamma_scale", "beta_scale", "rho_scale", "warmup_scale")
 
 
 def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
-    """Return equally many multipliers for every learner, for its radius or for both of its radii."""
+    """Return the grid of multipliers of a learner, a mapping from fields to values.
+
+    Every learner has 36 points: 36 multipliers for a single radius, or 6 for each of two radii.
+    """
     names = scales(learner)
     return dict.fromkeys(names, RADII_ALONE if len(names) == 1 else RADII)
 
 
 def scales(learner: Learner) -> list[str]:
-    """Return the fields that multiply the radii of a learner, or the square root of its level."""
+    """Return the names of the fields that multiply the radii of a learner, or the square root of its level."""
     fields = {field.name for field in dataclasses.fields(learner)}
     return [name for name in _SCALES if name in fields]
 
@@ -143,16 +146,16 @@ def learners(
     fixed_arms: bool,
     kappa: float | None = None,
 ) -> dict[str, Any]:
-    """Make the learners of the figures, in the order of their legends and tables.
+    """Make the learners of the figures, keyed by label in the order of legends and tables.
 
     Args:
       preset: name of a preset in `PRESETS` or `TUNED`.
-      horizon: T.
+      horizon: number of rounds T.
       environment: environment with the fields `dim`, `n_arms` and possibly `link`.
-      bound: S.
+      bound: bound S on the norm of theta*.
       delta: failure probability.
       fixed_arms: True if arms are fixed, so that likelihood methods store counts instead of all rounds.
-      kappa: kappa of the instance, for RS-GLinCB and GLOC; None: the largest over the ball.
+      kappa: kappa of the instance, for RS-GLinCB and GLOC; None: the largest kappa over the ball of radius S.
     """
     link = getattr(environment, "link", links.Bernoulli())
     logistic = isinstance(link, links.Bernoulli)
@@ -190,7 +193,7 @@ def learners(
 
 
 def learners_given_norm(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners with S = the norm of theta*."""
+    """Make the learners of figures on arms other than the published instance; S is the norm of theta*."""
     environment = panel.environment
     return learners(
         preset, horizon, environment, bound=float(environment.norm_bound), fixed_arms=not environment.fresh_arms
@@ -198,7 +201,7 @@ def learners_given_norm(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def learners_on_instance(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners of Figures 1 to 3 on the published instance, with S = the norm of theta*."""
+    """Make the learners of Figures 1 to 3 on the published instance; S is the norm of theta*."""
     environment = panel.environment
     bound, kappa = float(environment.norm_bound), largest_kappa(environment)
     every = learners(preset, horizon, environment, bound=bound, delta=0.01, fixed_arms=False, kappa=kappa)
@@ -206,14 +209,14 @@ def learners_on_instance(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def largest_kappa(environment: GeneralizedLinear) -> float:
-    """Return 1 / min mu'(x'theta*) over all arms of all rounds of a table."""
+    """Return 1 / min mu'(x'theta*) over all arms x in all rounds of an environment with a table of arms."""
     assert environment.table is not None and environment.theta is not None
     slopes = environment.link.slope(jnp.asarray(environment.table) @ jnp.asarray(environment.theta))
     return float(1.0 / jnp.min(slopes))
 
 
 def on_instance(horizon: int, sizes: Sequence[int], link: Link) -> dict[str, Panel]:
-    """Make a panel for each norm S of theta* on the published instance."""
+    """Make a panel of the published instance for each norm S of theta* in `sizes`."""
     direction, arms = published_instance.draw(horizon)
     panels = {}
     for size in sizes:
@@ -223,7 +226,13 @@ def on_instance(horizon: int, sizes: Sequence[int], link: Link) -> dict[str, Pan
 
 
 def norms(sizes: Sequence[int], link: Link, fresh: bool) -> dict[str, Panel]:
-    """Make a panel for each norm S of theta*, with fresh arms in each round or one arm set per trial."""
+    """Make a panel of random instances for each norm S of theta* in `sizes`.
+
+    Args:
+      sizes: norms of theta*.
+      link: link function.
+      fresh: True for new arms in every round, False for one arm set per trial.
+    """
     make = GeneralizedLinear.tv if fresh else GeneralizedLinear.fixed
     panels = {}
     for size in sizes:
@@ -232,7 +241,7 @@ def norms(sizes: Sequence[int], link: Link, fresh: bool) -> dict[str, Panel]:
     return panels
 
 
-# These are only in tables: some curves would flatten all others, and there are only eight colours.
+# Learners in tables only: some of their curves would flatten all others, and there are only eight colours.
 UNDRAWN = ("GLM-UCB", "uniform", "RS-GLinCB, theorem")
 UNDRAWN_LOGISTIC = (*UNDRAWN, "ECOLog, link score", "ECOLog, data radius")
 UNDRAWN_OTHER_ARMS = (*UNDRAWN_LOGISTIC, "OFUL-MLogB", "ada-OFU-ECOLog")

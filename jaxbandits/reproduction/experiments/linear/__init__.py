@@ -1,4 +1,4 @@
-"""Experiments on heavy-tailed linear bandits."""
+"""Experiments on heavy-tailed linear bandits (Wang, Zhang, Zhao & Zhou, ICML 2025)."""
 
 from jaxbandits.reproduction.engine.experiment import import_experiments
 from jaxbandits.reproduction.experiments.linear.setting import TABLE

@@ -1,4 +1,4 @@
-"""Theorem 1: regret compared with the explicit bound."""
+"""Theorem 1 of Wang et al. (2025): regret of Hvt-UCB compared with the explicit bound."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Corollary 1: regret and coverage if nu_t varies and only a bound on it is known."""
+"""Corollary 1 of Wang et al. (2025): regret and coverage if nu_t varies and only a bound on it is known."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,8 @@ def _given_a_bound(preset: str, horizon: int, panel: Panel) -> Learners:
 def corollary_1(algorithm: HvtUCB, rounds: np.ndarray) -> np.ndarray:
     """Return the explicit bound in the proof of Corollary 1: the bound of Theorem 1 with nu in place of every nu_t.
 
-    The proof has sqrt(2 kappa) nu sqrt(T + 1) in place of sqrt(2 kappa (nu^2 T + 1)), which requires nu >= 1.
+    The printed proof bounds sqrt(2 kappa (nu^2 T + 1)) by sqrt(2 kappa) nu sqrt(T + 1), which is correct for nu >= 1
+    only. The former is used here.
     """
     bound: Any = algorithm.moment_bound
     return theorem_1(algorithm, rounds, rounds * float(bound) ** 2)

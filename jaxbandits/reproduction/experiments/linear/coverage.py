@@ -1,4 +1,4 @@
-"""Lemma 1: ratio of the estimation error to the confidence radius in thousands of trials."""
+"""Lemma 1 of Wang et al. (2025): estimation error of Hvt-UCB divided by its confidence radius."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ def _is_clipped(r: Round) -> jax.Array:
 
 
 def _leverage(r: Round) -> jax.Array:
-    """Return 1 if sigma_t is the term that grows with the width of the arm, and 0 if it is nu_t or its floor."""
+    """Return 1 if sigma_t is the term that grows with the width of the arm, and 0 if it is nu_t or the lower bound."""
     return jnp.where(_weights(r).scale > r.feedback.noise_scale, 1.0, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Coverage of theta* by the confidence sets of the rivals."""
+"""Coverage of theta* by the confidence sets of the rivals of Hvt-UCB."""
 
 import functools
 
@@ -14,7 +14,7 @@ _INSIDE = 1.0 + 1e-4  # theta* lies on the boundary of MENU's first set; roundin
 
 
 def _rivals(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make each rival with the exact moment scale of the noise, which OFUL uses as its sub-Gaussian constant."""
+    """Make the rivals, which are given the exact moment scale of the noise; OFUL uses it as sub-Gaussian constant."""
     problem: Problem = panel.environment
     common, scale = {"dim": DIM, "horizon": horizon}, float(problem.noise.scale(problem.eps))
     moments = {**common, "eps": float(problem.eps), "noise_scale": scale}

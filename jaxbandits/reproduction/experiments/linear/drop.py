@@ -1,4 +1,4 @@
-"""Section 5: increase of regret under heavy tails, compared with the same instances under Gaussian noise."""
+"""Section 5 of Wang et al. (2025): regret under heavy tails, compared with the same instances and Gaussian noise."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,10 @@ _LAWS = {  # title, law, eps, and the bound on its moment that every learner rec
 
 
 def panels(horizon: int) -> Mapping[str, Panel]:
-    """Make panels `LAW-READING` for both laws and readings; learners receive the environment's `moment_scale`."""
+    """Make four panels: heavy-tailed and Gaussian noise, for both readings of "rescaled to satisfy L = 1".
+
+    Names have the form "student-max" (noise, then reading). Learners are given the `moment_scale` of the environment.
+    """
     del horizon
     return {
         f"{law}-{reading}": Panel(

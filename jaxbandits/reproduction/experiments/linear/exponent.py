@@ -1,4 +1,4 @@
-"""Theorem 1 and Corollary 1: growth of regret against the order of the moment."""
+"""Theorem 1 and Corollary 1 of Wang et al. (2025): growth of regret against the order 1 + eps of the moment."""
 
 from jaxbandits.linear import HeavyTailed, noise
 from jaxbandits.reproduction.engine import Exponents, Panel
@@ -15,7 +15,7 @@ _MARGIN = 0.05  # the noise has moments of all orders below 1 + eps + _MARGIN
 
 
 def worst_case_exponent(eps: float) -> float:
-    """Return 1/(1 + eps). It equals (1 - eps)/(2(1 + eps)) + 1/2, the exponent of Theorem 1 with nu_t = nu."""
+    """Return 1/(1 + eps), which equals (1 - eps)/(2(1 + eps)) + 1/2, the exponent of Theorem 1 with nu_t = nu."""
     return 1.0 / (1.0 + eps)
 
 

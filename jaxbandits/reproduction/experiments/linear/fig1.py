@@ -1,4 +1,4 @@
-"""Figure 1: Student t noise."""
+"""Figure 1 of Wang et al. (2025): regret and times under Student t noise."""
 
 from jaxbandits.linear import noise
 from jaxbandits.reproduction.engine import Interpretation

@@ -1,4 +1,4 @@
-"""Figure 2: Gaussian noise."""
+"""Figure 2 of Wang et al. (2025): regret and times under Gaussian noise."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _FIGURE = {"on": setting.TITLES, "place": "Figure 2, left; Section 5"}
 
 
 def _grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
-    """Return the multipliers of all figures; CRTM keeps the threshold of its paper, which the figure is about."""
+    """Return the grid of the other figures, except for CRTM: its threshold is fixed, since the figure is about it."""
     if isinstance(learner, CRTM):
         return {"beta_scale": setting.RADII_ALONE, "threshold_scale": (1.0,)}
     return setting.grid(learner)

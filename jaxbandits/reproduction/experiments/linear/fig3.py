@@ -1,4 +1,4 @@
-"""Figure 3: asymmetric noise of random scale."""
+"""Figure 3 of Wang et al. (2025): regret under asymmetric noise of random scale."""
 
 from jaxbandits.linear import noise
 from jaxbandits.reproduction.engine import Panel

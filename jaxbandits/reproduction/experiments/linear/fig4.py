@@ -1,4 +1,4 @@
-"""Figure 4: Student t noise of random scale."""
+"""Figure 4 of Wang et al. (2025): regret under Student t noise of random scale."""
 
 from jaxbandits.linear import noise
 from jaxbandits.reproduction.engine import Panel

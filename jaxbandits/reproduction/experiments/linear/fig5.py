@@ -1,4 +1,4 @@
-"""Figure 5: arm sets that change."""
+"""Figure 5 of Wang et al. (2025): regret on arm sets that change."""
 
 from jaxbandits.linear import noise
 from jaxbandits.reproduction.engine import Panel

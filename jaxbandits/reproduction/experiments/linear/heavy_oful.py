@@ -1,4 +1,4 @@
-"""The setting of HEAVY-OFUL's own experiment: ten dimensions, fresh arms in every round."""
+"""Setting of the experiment in HEAVY-OFUL's own paper: ten dimensions, and new arms in every round."""
 
 
 from jaxbandits.linear import CRTM, OFUL, TOFU, FreshArms, HeavyOFUL, HvtUCB, Uniform
@@ -11,7 +11,7 @@ _PLACE = {"place": "the experiment of Huang et al."}
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners of Figure 4: HEAVY-OFUL and Hvt-UCB receive nu_t in each round, others its largest value."""
+    """Make learners: HEAVY-OFUL and Hvt-UCB receive nu_t in every round, and the others receive its largest value."""
     environment: Problem = panel.environment
     bound = largest_scale(environment)
     common = {"dim": environment.dim, "horizon": horizon}

@@ -1,4 +1,4 @@
-"""A linear MDP with heavy-tailed rewards, after Section 6.1 (ours)."""
+"""Linear MDP with heavy-tailed rewards: our experiment on Section 6.1 of Wang et al. (2025)."""
 
 
 from jaxbandits.linear import OFULMDP, HvtMDP, LinearMDP, noise
@@ -17,7 +17,7 @@ from jaxbandits.reproduction.sentences import mean, observations, wins
 
 
 def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the two learners with the moment bound of Figure 1."""
+    """Make the two learners, which are given the moment bound of Figure 1."""
     common = {"dim": panel.environment.dim, "steps": panel.environment.steps, "horizon": horizon}
     return {
         "Hvt estimators": preset_of(HvtMDP, preset)(**common, eps=EPS, moment_bound=1.31),

@@ -1,4 +1,4 @@
-"""Theorem 1 without noise: regret against T for nu_t = 0."""
+"""Theorem 1 of Wang et al. (2025) without noise: regret against T for nu_t = 0."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,10 @@ def _multipliers(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def rate_of_the_bound(horizons: np.ndarray) -> float:
-    """Return the slope of log(bound) in log T for the explicit bound of Theorem 1 with nu_t = 0 and eps = 1."""
+    """Return the slope of log(bound) against log T, for the explicit bound of Theorem 1 with nu_t = 0 and eps = 1.
+
+    The slope is fitted by least squares to the bounds at these horizons.
+    """
     bounds = [theorem_1(HvtUCB.theory(dim=DIM, horizon=int(t)), np.asarray([t]), np.zeros(1)).item() for t in horizons]
     return float(np.polyfit(np.log(horizons), np.log(bounds), 1)[0])
 

@@ -1,4 +1,4 @@
-"""Theorem 1: regret against the scale of the noise, and its dependence on the sum of nu_t^2."""
+"""Theorem 1 of Wang et al. (2025): dependence of regret on the scale of the noise and on the sum of nu_t^2."""
 
 import math
 from collections.abc import Mapping

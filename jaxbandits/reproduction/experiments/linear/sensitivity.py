@@ -1,4 +1,4 @@
-"""Sensitivity of Hvt-UCB to its tuning and to the given bounds: one sweep over five hyperparameters (ours)."""
+"""Sensitivity of Hvt-UCB to its tuning and to the given bounds: our sweep over five hyperparameters."""
 
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS

@@ -32,7 +32,7 @@ _IN_FIGURES = {"Hvt-UCB": "hvt_ucb", "HEAVY-OFUL": "heavy_oful", "OFUL": "oful",
 
 
 def multipliers_of(name: str) -> str:
-    """Describe the multipliers of a learner's constants in the preset practical."""
+    """Describe the multipliers of a learner's constants in the preset `practical`, such as "radius x 0.001"."""
     return " and ".join(f"{_SCALED[field]} x {value:g}" for field, value in multipliers.MULTIPLIERS[name].items())
 
 
@@ -85,7 +85,10 @@ WIDTH = 32  # trials per batch, so that the batches of HEAVY-OFUL keep several c
 
 
 def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
-    """Return equally many multipliers for every learner with a radius, as pairs with thresholds or for radii alone."""
+    """Return the grid of multipliers of a learner, a mapping from fields to values; {} for a learner without a radius.
+
+    Every learner with a radius has 66 points: 66 radii, or 11 radii with each of 6 thresholds.
+    """
     fields = {field.name for field in dataclasses.fields(learner)}
     if "beta_scale" not in fields:
         return {}
@@ -99,12 +102,24 @@ PER_PANEL = dataclasses.replace(QUICK_PER_PANEL, slow={"HEAVY-OFUL": SLOW_TUNING
 
 
 def preset_of(learner: Learner, preset: str) -> Learner:
-    """Return the class method of a preset; `tuned` starts from `practical`."""
+    """Return the class method that makes a learner with the constants of a preset.
+
+    For the preset `tuned` this is `practical`, whose multipliers the tuning then replaces.
+    """
     return getattr(learner, "practical" if preset in TUNED else preset)
 
 
 def learners(preset: str, horizon: int, eps: float, bound: float) -> dict[str, Learner]:
-    """Make the learners of the figures, all with the same bound on the moment; the slowest starts first."""
+    """Make the learners of the figures by label, all with the same bound on the moment.
+
+    The slowest learner, HEAVY-OFUL, comes first, so that it starts first.
+
+    Args:
+      preset: name of the preset.
+      horizon: number of rounds.
+      eps: order of the moment, minus 1.
+      bound: bound nu on the moment.
+    """
     common = {"dim": DIM, "horizon": horizon}
     heavy = preset_of(HeavyOFUL, preset)(**common, eps=eps, moment_bound=bound)
     classes = {"Hvt-UCB": (HvtUCB, "moment_bound"), "CRTM": (CRTM, "noise_scale"), "CRMM": (CRMM, "noise_scale")}
@@ -116,13 +131,13 @@ def learners(preset: str, horizon: int, eps: float, bound: float) -> dict[str, L
 
 
 def largest_scale(environment: HeavyTailed) -> float:
-    """Return the largest value of a nu_t that varies over decades."""
+    """Return the largest nu_t of an environment whose noise scale varies over `noise_decades` decades."""
     decades: Any = environment.noise_decades
     return float(environment.noise.scale(environment.eps)) * 10.0**decades
 
 
 def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners of Figures 3 and 4: Hvt-UCB and HEAVY-OFUL receive nu_t each round, others its maximum."""
+    """Make the learners of Figures 3 and 4: Hvt-UCB and HEAVY-OFUL receive nu_t in every round, others its maximum."""
     eps, bound = float(panel.environment.eps), largest_scale(panel.environment)
     uninformed = learners(preset, horizon, eps, bound)
     bound_only = uninformed.pop("Hvt-UCB")
@@ -133,17 +148,22 @@ def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def learners_with_common_bound(eps: float, bound: float) -> Callable[[str, int, Panel], Learners]:
-    """Return a function that makes the learners of Figures 1, 2 and 5, with one bound for all rounds and learners."""
+    """Return a function that makes the learners of Figures 1, 2 and 5, with one moment bound for all of them.
+
+    Args:
+      eps: order of the moment, minus 1.
+      bound: bound nu on the moment.
+    """
     return lambda preset, horizon, panel: learners(preset, horizon, eps, bound)
 
 
 def environment(**fields: FieldValue) -> HeavyTailed:
-    """Make an environment with the arms of all figures."""
+    """Make an environment with the dimension and the number of arms of the figures; `fields` are its other fields."""
     return HeavyTailed(dim=DIM, n_arms=ARMS, **fields)
 
 
 def both_normalisations(**fields: FieldValue) -> Mapping[str, Panel]:
-    """Make a panel for each reading of the text."""
+    """Make a panel for each reading in `NORMALISATIONS`; `fields` are fields of the environment."""
     return {
         name: Panel(title, environment(unit_arms=unit_arms, **fields))
         for name, (unit_arms, title) in NORMALISATIONS.items()
@@ -183,13 +203,13 @@ TIMED = {  # fields of a figure that shows times and regret
 
 
 def comparable(place: str, on: Any, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Claim that Hvt-UCB, which makes one pass over the data, is comparable to HEAVY-OFUL."""
+    """Make the claim that Hvt-UCB, which makes one pass over the data, is comparable to HEAVY-OFUL."""
     return claims("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=on,
                   says="Hvt-UCB is comparable to HEAVY-OFUL", place=place, **fields)
 
 
 def time_claims(figure: str) -> tuple[Claim, ...]:
-    """Make the claims of Section 5 on times: HEAVY-OFUL is slower by orders of magnitude, others are faster."""
+    """Make the claims of Section 5 and Table 1 on times, for a figure such as "Figure 1"."""
     at = {"on": "max", "place": f"{figure}, right; Section 5"}
     table = {"on": "max", "place": f"{figure}, right; Table 1"}
     advantage = measure(
@@ -216,7 +236,7 @@ def time_claims(figure: str) -> tuple[Claim, ...]:
 # Experiments on the theorems, and on settings that Section 6 discusses without algorithms -----------------------------
 
 THEORY = {"theory": "every constant as the theorems state it; learners receive the exact nu_t in each round"}
-LAWS = {  # law, order of the moment minus 1
+LAWS = {  # title, distribution, and order of the moment minus 1
     "student": ("Student t (2.1)", noise.StudentT(df=2.1), 0.99),
     "gaussian": ("Gaussian", noise.Gaussian(), 1.0),
     "pareto": ("centred Pareto (1.5)", noise.Pareto(shape=1.5), 0.49),
@@ -230,7 +250,7 @@ def _hvt_ucb(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def panels_of_laws(horizon: int) -> Mapping[str, Panel]:
-    """Make a panel for each noise distribution."""
+    """Make a panel for each noise distribution in `LAWS`."""
     del horizon
     return {
         name: Panel(title, HeavyTailed(dim=DIM, n_arms=ARMS, noise=law, eps=eps))
@@ -249,7 +269,7 @@ EPS = 0.99
 
 
 def _learners_of_table(panel: Panel) -> Learners:
-    """Make the learners of Figure 1 and two others that are in no figure."""
+    """Make the learners of Figure 1, and MENU and TOFU, which are in no figure."""
     del panel
     common = {"dim": DIM, "horizon": HORIZON, "eps": 0.99, "noise_scale": 1.31}
     further = {"MENU": MENU.practical(**common), "TOFU": TOFU.practical(**common)}

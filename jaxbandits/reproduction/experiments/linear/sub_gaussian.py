@@ -1,4 +1,4 @@
-"""Lemma 2 and Section 4.1: the decomposition of the estimation error, alpha = 2 and tau = inf, step by step."""
+"""Lemma 2 and Section 4.1 of Wang et al. (2025): terms of the estimation error for alpha = 2 and tau = inf."""
 
 import math
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ def _error_sq(r: Round) -> jax.Array:
 
 
 def _learner(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learner of Section 4.1: sigma_t = 1, squared losses; it explores by the radius of Lemma 1."""
+    """Make the learner of Section 4.1, with sigma_t = 1 and squared losses; its radius is that of Lemma 1."""
     eps = float(panel.environment.eps)
     fields = {"step_size": 2.0, "tau_scale": math.inf, "sigma_min": 1.0, "sigma_beta_scale": 0.0, "moment_bound": 0.0}
     return {_LABEL: getattr(HvtUCB, preset)(dim=DIM, horizon=horizon, eps=eps, **fields)}
@@ -75,7 +75,7 @@ def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str
 
 
 def exponent_of_log(horizon: float) -> float:
-    """Return the log-log slope of log T over the last decade up to T."""
+    """Return the log-log slope of log t between t = T / 10 and t = T, where T is `horizon`."""
     return math.log(math.log(horizon) / math.log(horizon / 10.0)) / math.log(10.0)
 
 

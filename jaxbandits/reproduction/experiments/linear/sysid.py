@@ -1,4 +1,4 @@
-"""Identification of a linear system under heavy-tailed disturbances, after Section 6.2 (ours)."""
+"""Identification of a linear system under heavy tails: our experiment on Section 6.2 of Wang et al. (2025)."""
 
 import functools
 
@@ -9,7 +9,7 @@ from jaxbandits.reproduction.sentences import mean, observations
 
 
 def _identifiers(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners; Hvt receives the exact scale of each disturbance from the environment."""
+    """Make the learners; the environment gives Hvt the exact scale of each disturbance."""
     del panel
     size = {"n_states": 2, "n_inputs": 1}
     common = {"horizon": horizon, "eps": EPS, "norm_bound": 2.0, "ridge": 1.0}

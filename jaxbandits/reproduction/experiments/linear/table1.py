@@ -1,4 +1,4 @@
-"""Table 1: cost per round against t."""
+"""Table 1 of Wang et al. (2025): cost per round against t."""
 
 
 from jaxbandits.linear import MENU, TOFU, noise

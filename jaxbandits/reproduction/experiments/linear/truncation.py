@@ -1,4 +1,4 @@
-"""Section 5: the number of rewards that CRTM truncates, and the effect on its regret."""
+"""Section 5 of Wang et al. (2025): share of rewards that CRTM truncates, and the effect on its regret."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Experiments on unconstrained and SEA online convex optimisation."""
+"""Experiments on unconstrained online convex optimisation and on the SEA model (Wang et al., NeurIPS 2025)."""
 
 from jaxbandits.reproduction.engine.experiment import import_experiments
 from jaxbandits.reproduction.experiments.oco.setting import TABLE

@@ -1,4 +1,4 @@
-"""CA-OONS without knowledge of T: epochs of doubling length (Remark 4.4)."""
+"""Remark 4.4 of Wang et al. (2025): CA-OONS without knowledge of T, restarted in epochs of doubling length."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ _HORIZON = 2**14
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
-    """Make a panel for each horizon, because the constants of CA-OONS depend on it."""
+    """Make a separate panel for each horizon, because the constants of CA-OONS depend on the horizon."""
     panels = {}
     for norm, part in itertools.product((2, 8), (16, 4, 1)):
         environment = PseudoHuberLosses(dim=2, center=float(norm), noise_scale=0.2)

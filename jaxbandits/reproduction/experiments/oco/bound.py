@@ -1,4 +1,4 @@
-"""Theorem 3.1: regret compared with the explicit bound, and the inequality behind (2)."""
+"""Theorem 3.1 of Wang et al. (2025): regret compared with the explicit bound, and the inequality behind (2)."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ def _error_sq(r: Round) -> jax.Array:
 
 
 def _move_sq(r: Round) -> jax.Array:
-    """Return ||x_{t+1} - x_t||^2; the sum of the theorem leaves out the last round."""
+    """Return ||x_{t+1} - x_t||^2; the sum in the theorem omits the value of the last round."""
     step = r.algorithm.point(r.t + 1, r.next_state) - r.decision.play
     return step @ step
 
@@ -65,16 +65,16 @@ def _variation_sq(r: Round) -> jax.Array:
 
 
 def _change_sq(r: Round) -> jax.Array:
-    """Return ||grad f_t - grad f_{t-1}||^2, with grad f_0 = 0, since the hint is the last gradient."""
+    """Return ||grad f_t - grad f_{t-1}||^2, with grad f_0 = 0; the hint of round t is grad f_{t-1}."""
     step = r.feedback.first().grad - r.state.hint
     return step @ step
 
 
 def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the bound against all u in the ball, and running maxima of both quantities divided by their bounds."""
+    """Compute the bound on regret against all u in the ball, and shares of the bounds with their running maxima."""
     z, diameter = 2.0 * float(algorithm.lipschitz), float(algorithm.domain.diameter)
     radius_sq = float(algorithm.domain.radius) ** 2
-    # Up to x_T, since the sum excludes the move after round T.
+    # Moves up to x_T: the sum excludes the move after round T.
     moves = trials.get("move_sq") - trials.get("last_move_sq")
     bound = theorem_3_1(
         trials.record_points.astype(float),

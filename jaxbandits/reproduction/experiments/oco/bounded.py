@@ -1,4 +1,4 @@
-"""CA-OONS and CLA-OONS on a bounded domain, compared with learners that know its diameter."""
+"""CA-OONS and CLA-OONS on a bounded domain, compared with learners that are given its diameter."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,10 @@ _MOVING = ("corrupted", "drift", "piecewise")
 
 
 def bound_of(environment: Problem, horizon: int) -> float:
-    """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})), the bound after Theorem 4.1 without constants."""
+    """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})), the bound of Theorem 4.1.
+
+    D is the diameter of the domain, and hidden constants are set to 1.
+    """
     diameter = float(environment.domain.diameter)
     return diameter**2 + visible_bound(environment, horizon, diameter)
 
@@ -48,7 +51,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make learners for G = 1; the first three project onto X but do not know D."""
+    """Make learners for G = 1; the first three project onto the domain but are not given its diameter D."""
     del preset
     radius = float(panel.environment.domain.radius)
     return {

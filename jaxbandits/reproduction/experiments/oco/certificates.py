@@ -1,4 +1,4 @@
-"""Inequalities that hold on every path, checked during the runs."""
+"""Inequalities of Wang et al. (2025) that hold on every path, checked during the runs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -33,7 +33,7 @@ _ROWS = {"on": ("linear", "curved"), "least": 200}
 
 
 def _of_meta(measure: Callable[[Round], Any]) -> Callable[[Round], Any]:
-    """Return a `measure` for meters that is 0 for learners without a meta algorithm."""
+    """Return a function of a round for a meter: `measure`, or 0 for learners without a meta algorithm."""
 
     def of(r: Round) -> jax.Array:
         return 0.0 * r.outcome.loss if isinstance(r.algorithm, (OONS, CLAOONS)) else measure(r)
@@ -42,7 +42,7 @@ def _of_meta(measure: Callable[[Round], Any]) -> Callable[[Round], Any]:
 
 
 def _meta_excess(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the largest violation of the meta regret inequality over base learners; it is negative if all hold."""
+    """Compute the largest violation of the meta regret inequality over base learners; negative if it always holds."""
     del algorithm, panel
     return {"meta_excess": trials.get("meta_loss") - trials.get("meta_budget")}
 

@@ -1,4 +1,4 @@
-"""OONS: regret against its three constants."""
+"""Regret of OONS against its three constants."""
 
 from jaxbandits.oco import OONS
 from jaxbandits.reproduction.engine import Heatmap

@@ -1,4 +1,4 @@
-"""CA-OONS: regret against constants of its base learners and of its meta algorithm."""
+"""Regret of CA-OONS against constants of its base learners and of its meta algorithm."""
 
 from jaxbandits.oco import CAOONS
 from jaxbandits.reproduction.engine import Heatmap

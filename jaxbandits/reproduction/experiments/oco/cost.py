@@ -1,4 +1,4 @@
-"""Time per round of CA-OONS and its rivals against d and N."""
+"""Time per round of CA-OONS and its rivals against the dimension d and the number N of base learners."""
 
 
 from jaxbandits.oco import CAOONS, CLAOONS, OGD, OONS, OptimisticOMD, PseudoHuberLosses

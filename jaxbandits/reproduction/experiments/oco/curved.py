@@ -1,4 +1,4 @@
-"""Theorem 3.2 for curved losses: regret on the unit ball compared with its bound."""
+"""Theorem 3.2 of Wang et al. (2025) for curved losses: regret on the unit ball compared with the bound."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _DIM = 5
 
 
 def environments(horizon: int) -> dict[str, tuple[str, Any]]:
-    """Return the titles and problems of the panels."""
+    """Return a mapping from the name of each panel to its title and its environment."""
 
     def quadratic(noise: float, sequence: FieldValue = None) -> QuadraticLosses:
         moving = {} if sequence is None else {"sequence": sequence}

@@ -1,4 +1,4 @@
-"""E1: regret on the unit ball compared with the bound of Theorem 3.2."""
+"""Regret on the unit ball compared with the bound of Theorem 3.2 of Wang et al. (2025)."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _E1_DIM = 5
 
 
 def _bounded_learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make learners on the unit ball (D = 2); learners that need G receive it."""
+    """Make learners on the unit ball (D = 2). Learners that need G receive the value of the panel."""
     del preset, horizon
     dim, lipschitz = panel.environment.dim, float(panel.environment.lipschitz)
     common = {"dim": dim, "lipschitz": lipschitz}
@@ -61,7 +61,7 @@ def _e1_environments(horizon: int) -> dict[str, tuple[str, Any]]:
 
 
 _FIXED = ("iid-0.9", "iid-0.3", "iid-0.1", "iid-0", "flips-1", "corrupted", "random-order")
-# In these panels every learner beats the best fixed point; its regret is negative and has no figure of bounds.
+# In these panels every learner beats the best fixed point. Regret is then negative, and is not drawn against bounds.
 _E1_MOVING = ("flips-8", "flips-64", "drift", "piecewise")
 
 

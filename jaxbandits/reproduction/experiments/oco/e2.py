@@ -1,4 +1,4 @@
-"""E2: regret against the norm of the comparator."""
+"""Regret of learners on R^d against the norm of the comparator."""
 
 
 from jaxbandits import oco
@@ -11,7 +11,7 @@ _LARGE = {name: norm for name, norm in _NORM_PANELS.items() if norm >= 4}
 
 
 def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make learners on R^d with G = 1, and optimistic OMD with a wrong diameter."""
+    """Make learners on R^d with G = 1, and optimistic OMD, which is given the wrong diameter 2."""
     del preset
     dim = panel.environment.dim
     return {

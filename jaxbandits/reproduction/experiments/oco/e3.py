@@ -1,4 +1,4 @@
-"""E3: the erratum, CA-OONS as printed and repaired."""
+"""Erratum to Theorem 4.1 of Wang et al. (2025): CA-OONS as printed, and with three repairs."""
 
 import math
 

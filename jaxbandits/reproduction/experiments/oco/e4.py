@@ -1,4 +1,4 @@
-"""E4: losses multiplied by a constant."""
+"""Regret of learners that need no Lipschitz constant, on losses multiplied by a constant c."""
 
 import functools
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _OTHERS = {name: f"c = {scale:g}" for name, scale in _SCALE_PANELS.items() if sc
 
 
 def _scale_learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make learners that need no G; CLA-OONS starts from B_0 = 1 for all losses."""
+    """Make learners that do not need G. CLA-OONS starts from B_0 = 1 for all losses."""
     del preset, horizon
     dim = panel.environment.dim
     return {

@@ -1,4 +1,4 @@
-"""E5: pseudo-regret against the noise."""
+"""Pseudo-regret on the unit ball against the scale of the noise."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ def _means(sigma: float, horizon: int) -> Sequence[float]:
 
 
 def _e5_panels(horizon: int) -> Mapping[str, Panel]:
-    """Make a panel for each of four means and each noise scale; G = 1 is at least m + s for T >= 4096."""
+    """Make a panel for each noise scale s and each of four means m; for T >= 4096, m + s is at most G = 1."""
     return {
         f"s{sigma:g}-m{i}": Panel(
             f"s = {sigma:g}, m = {mean:.3g}",

@@ -1,4 +1,4 @@
-"""E6: two measures of the same noise (Proposition A.1)."""
+"""Proposition A.1 of Wang et al. (2025): two measures of the variance of the same noise."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Regret against u = 0: the cost of moving away from the origin."""
+"""Regret against the comparator u = 0: the cost of moving away from the origin."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ _BET = 1.0  # eps of KT betting, which bounds its loss against 0
 
 
 def panels(horizon: int) -> Mapping[str, Panel]:
-    """Make the panels: wrong hints, and noise around the origin."""
+    """Make two panels: `flips`, in which hints are wrong, and `noise`, in which targets scatter around the origin."""
     del horizon
     flips = LinearLosses(dim=2, mean=0.8, noise_scale=0.2, sequence=Alternating(period=1), comparator=0.0)
     return {

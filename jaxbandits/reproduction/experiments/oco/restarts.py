@@ -1,4 +1,4 @@
-"""Restarts of CLA-OONS, and the growth of its ball."""
+"""Number of restarts of CLA-OONS, and growth of the radius of its ball."""
 
 from collections.abc import Mapping
 
@@ -15,12 +15,15 @@ from jaxbandits.simulation import Meter, Round
 
 
 def is_restart(played: Round) -> jax.Array:
-    """Return `[]` 1 if D_{t+1} exceeds D_t, else 0; the meter sums it over rounds."""
+    """Return 1 if CLA-OONS restarts in this round, that is, if D_{t+1} > D_t, else 0 (shape `[]`)."""
     return jnp.where(played.next_state.bound > played.state.bound, 1.0, 0.0)
 
 
 def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide restarts and the radius D_t at every record point t by their claimed orders, with T replaced by t."""
+    """Return the number of restarts and the radius D_t at record points t as shares of their claimed bounds.
+
+    In these bounds T is replaced by t. The metric `log2_of_rounds` is the x-axis of the figures.
+    """
     del algorithm, panel
     rounds = np.maximum(trials.record_points, 2).astype(float)
     restarts, radius = trials.get("restarts"), trials.get("radius")

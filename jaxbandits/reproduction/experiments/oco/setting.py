@@ -1,4 +1,4 @@
-"""Common setting of the experiments on the SEA model: sources, presets, learners, and regret relative to its bound.
+"""Common setting of the experiments on the SEA model: sources, presets, learners, panels and tuning.
 
 Wang, Barik, Zhao & Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial Model" (NeurIPS 2025).
 The paper has no experiments: instances, sizes and thresholds are ours, chosen to test its theorems.
@@ -51,7 +51,7 @@ VALUES = Interpretation(
 
 
 def on_the_ball(dim: int, lipschitz: float = 1.0) -> Fields:
-    """Make OONS and other learners for the unit ball of R^d; learners that need G use `lipschitz`."""
+    """Make OONS and its rivals on the unit ball of R^d, by label. Learners that need G use `lipschitz`."""
     common: Fields = {"dim": dim, "lipschitz": lipschitz}
     return {
         "OONS": oco.OONS.theory(**common),
@@ -65,13 +65,15 @@ def on_the_ball(dim: int, lipschitz: float = 1.0) -> Fields:
 def panels_beside_bounds(
     environments: Mapping[str, tuple[str, Any]], horizon: int, moving: Collection[str]
 ) -> dict[str, Panel]:
-    """Make panels with D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})), the main term of the bound of Theorem 3.2.
+    """Make panels whose `bound` and `x` are the bound of Theorem 3.2 without its constants.
+
+    This bound is D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})).
 
     Args:
-      environments: mapping from a name to a title and an environment.
-      horizon: rounds of a trial.
-      moving: names of panels that are omitted from plots of regret against the bound, since the regret against a
-        fixed point is negative.
+      environments: mapping from the name of a panel to its title and its environment.
+      horizon: number of rounds of a trial.
+      moving: names of panels with negative regret against a fixed point. Their `x` is NaN, so that they are omitted
+        from plots of regret against the bound.
     """
     panels = {}
     for name, (title, environment) in environments.items():
@@ -81,7 +83,7 @@ def panels_beside_bounds(
 
 
 def share_of_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide regret by the bound of the panel."""
+    """Return the metric `share_of_bound`: regret divided by the bound of the panel."""
     del algorithm
     return {"share_of_bound": trials.get("regret") / panel.bound}
 
@@ -93,12 +95,12 @@ _MULTIPLIERS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # multipliers of the constant
 
 
 def linear_losses() -> Panel:
-    """Make the problem on which the constants of OONS are tuned: linear losses in [-1, 1] on the unit ball."""
+    """Make the panel on which the constants of OONS are tuned: linear losses in [-1, 1] on the unit ball."""
     return Panel("i.i.d. linear losses, m = 0.1, s = 0.9", oco.LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
 
 
 def smooth_losses() -> Panel:
-    """Make the problem on which learners on R^d are tuned: pseudo-Huber losses whose best point has norm 4."""
+    """Make the panel on which learners on R^d are tuned: pseudo-Huber losses whose best point has norm 4."""
     return Panel("pseudo-Huber losses, ||u|| = 4", oco.PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2))
 
 

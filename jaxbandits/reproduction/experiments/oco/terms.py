@@ -1,4 +1,4 @@
-"""Theorem 4.5: regret of CLA-OONS compared with all terms of the bound, against ||u|| and against G."""
+"""Theorem 4.5 of Wang et al. (2025): regret of CLA-OONS compared with the bound, against ||u|| and against G."""
 
 from collections.abc import Mapping
 
@@ -14,9 +14,15 @@ _SCALES = {f"scale-{scale:g}": scale for scale in (0.1, 1.0, 10.0, 100.0)}  # G,
 
 
 def visible_bound(norm: float, lipschitz: float, horizon: int) -> float:
-    """Return the sum of the terms for pseudo-Huber losses around u with noise s; hidden constants and logarithms are 1.
+    """Return the bound of Theorem 4.5 for pseudo-Huber losses around u with noise of scale s = 0.2.
 
-    Gradients are G-Lipschitz in the target: sigma_t <= G s. Sigma^2_{1:T} is G^2, and frak-G_{1:T} is G T.
+    Hidden constants and logarithms are set to 1. Gradients are G-Lipschitz in the target, so sigma_t <= G s. The mean
+    loss does not change, so Sigma^2_{1:T} = G^2, and frak-G_{1:T}, the sum of sup_x ||grad F_t(x)||, is G T.
+
+    Args:
+      norm: ||u||.
+      lipschitz: G.
+      horizon: T.
     """
     terms = theorem_4_5(
         norm,

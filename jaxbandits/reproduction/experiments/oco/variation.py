@@ -1,4 +1,4 @@
-"""Regret against the variation of the mean loss."""
+"""Regret on the unit ball against the variation of the mean loss."""
 
 from collections.abc import Mapping
 
