@@ -37,7 +37,18 @@ class HittingTime(NamedTuple):
 
 
 def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) -> ResultTable[Growth]:
-    """Estimate growth per label and point, with intervals by the delete-one jackknife over seeds."""
+    """Estimate the growth exponent of a mean for every label and point, with intervals by the delete-one jackknife.
+
+    Args:
+      of: mapping from labels to trials.
+      metric: name of a scalar metric.
+      since: fraction of the horizon, in [0, 1); earlier record points are ignored.
+      level: coverage of the intervals, in (0, 1).
+
+    Raises:
+      InputError: if `since` is out of range, a label has fewer than three record points from round `since` times the
+        horizon on, or the metric is not scalar.
+    """
     if not _is_number(since) or not 0.0 <= since < 1.0:
         raise InputError(f"since must lie in [0, 1), such as 0.1, got {format_value(since)}")
     rows = []
@@ -62,7 +73,7 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
 
 
 def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
-    """Estimate the slope of the log of the mean of curves `[S, M]`; the interval is infinite if it is undefined."""
+    """Estimate the slope of the log of the mean of curves `[S, M]`; if there is none, the interval is infinite."""
     from scipy import special  # slow to import
 
     n, total = len(curves), curves.sum(axis=0)
@@ -81,7 +92,18 @@ def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
 def hitting_times(
     of: Mapping[str, Trials], metric: str, threshold: float, above: bool, level: float
 ) -> ResultTable[HittingTime]:
-    """Estimate hitting times of a threshold per label and point."""
+    """Estimate the hitting times of a threshold for every label and point.
+
+    Args:
+      of: mapping from labels to trials.
+      metric: name of a scalar metric.
+      threshold: the threshold.
+      above: True for the first value at or above the threshold, False for the first at or below it.
+      level: coverage of the intervals, in (0, 1).
+
+    Raises:
+      InputError: if the threshold is not a finite number, `above` is not a bool, or the metric is not scalar.
+    """
     ranges.flag("above", above)
     if not _is_number(threshold) or not np.isfinite(threshold):
         raise InputError(f"a threshold must be a number, got {format_value(threshold)}")

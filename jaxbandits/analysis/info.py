@@ -13,7 +13,7 @@ class TimingInfo(TypedDict, total=False):
 
 
 class PairInfo(TypedDict):
-    """Comparison of two labels or points at its last look (`analysis.pairs`)."""
+    """Comparison of two labels or points at the last look, as computed by `analysis.pairs`."""
 
     first: str
     second: str

@@ -20,7 +20,7 @@ Intervals: TypeAlias = Callable[[float], tuple[Any, Any]]  # function from a lev
 
 
 class Estimate(NamedTuple):
-    """A number estimated over seeds with its interval; arrays broadcast over any trailing axes.
+    """Estimate over seeds of a number, or of every entry of an array, with an interval.
 
     Example:
       >>> t_interval(np.array([[1.0, 10.0], [2.0, 10.5], [4.0, 9.5]]))
@@ -59,11 +59,11 @@ def infinite_estimate(n: int, mean: ArrayLike = np.nan) -> Estimate:
 
 
 def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate a mean with the two-sided Student interval over `axis`; its width is infinite for fewer than two values.
+    """Estimate a mean over `axis` with Student's two-sided interval, which is infinite for fewer than two values.
 
     Its coverage is `level` for normal values. Skewed values need larger samples: for 50 lognormal values (sigma 1) an
-    interval of level 0.95 has coverage 0.90. Equal values are marked as `deterministic`: their interval has length
-    zero, and contains no information about values that occur with a probability below 1 / n.
+    interval of level 0.95 has coverage 0.90. If all values are equal, the estimate is marked as `deterministic`. Its
+    interval then has length zero, and gives no information about values that occur with a probability below 1 / n.
 
     Args:
       values: finite numbers.
@@ -71,7 +71,7 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
       level: coverage, in (0, 1).
 
     Raises:
-      InputError: for another level.
+      InputError: if the level is not in (0, 1).
     """
     level = checked_level(level)
     n = values.shape[axis]
@@ -89,7 +89,7 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
 
 
 def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate the mean of a metric by `t_interval`, cut at zero if no value is negative.
+    """Estimate the mean of a metric by `t_interval`, with the interval cut at zero if no value is negative.
 
     Student's interval ignores signs: for a few skewed losses it extends below zero, although their mean cannot be
     negative. Cutting it at zero does not change its coverage. Differences use `t_interval` instead, since they can have
@@ -102,7 +102,7 @@ def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> E
       level: coverage, in (0, 1).
 
     Raises:
-      InputError: for another level.
+      InputError: if the level is not in (0, 1).
     """
     found = t_interval(values, axis, level)
     inside = found.interval_at
@@ -131,7 +131,7 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
       level: coverage, in (0, 1).
 
     Raises:
-      InputError: for another level.
+      InputError: if the level is not in (0, 1).
     """
     values = np.asarray(values, np.float64)
     if len(values) < 2 or np.ptp(values) == 0.0:
@@ -214,7 +214,10 @@ def smooth_interval(
 
 
 def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level: float = 0.95) -> Estimate:
-    """Estimate `median(first) - factor * median(second)` of paired values `[n]`, with a bootstrap standard error."""
+    """Estimate `median(first) - factor * median(second)` of paired values `[n]`.
+
+    The interval is Student's, with a bootstrap standard error and coverage `level`.
+    """
     n, rng = len(first), np.random.default_rng([_KEY, len(first)])
     centre = np.median(first) - factor * np.median(second)
     resampled, size = [], max(1, 1_000_000 // n)
@@ -234,7 +237,15 @@ def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level:
 def bootstrap_t_hull(
     centre: np.ndarray | float, error: np.ndarray | float, n: int, resampled: np.ndarray, level: float
 ) -> Estimate:
-    """Return the hull of Student's interval and the bootstrap-t interval, from a standard error and resamples."""
+    """Return an estimate whose interval is the hull of Student's interval and the bootstrap-t interval.
+
+    Args:
+      centre: the estimate.
+      error: its standard error.
+      n: number of values from which it was computed.
+      resampled: studentised deviations of the resampled estimates from `centre`; infinite and NaN entries are ignored.
+      level: coverage, in (0, 1).
+    """
     ordered = np.sort(resampled[np.isfinite(resampled)])
 
     def at(level: float) -> tuple[Any, Any]:
@@ -250,7 +261,7 @@ def bootstrap_t_hull(
 
 
 def resampled_means(columns: np.ndarray) -> np.ndarray:
-    """Return means `[resamples, k]` of columns `[n, k]` over resampled rows, which depend on n alone."""
+    """Return means `[resamples, k]` of columns `[n, k]` over resampled rows; the resamples depend only on n."""
     return np.concatenate([part @ columns for part in _parts(len(columns))]) / len(columns)
 
 
@@ -304,7 +315,7 @@ def checked_level(level: float) -> float:
     """Return a coverage level as a float.
 
     Raises:
-      InputError: if the level is not in (0, 1); write 0.95, not 95.
+      InputError: if the level is not in (0, 1), such as 95 instead of 0.95.
     """
     ranges.check_concrete("level", level)
     if not ranges.is_real(level) or np.ndim(level) or not 0.0 < float(level) < 1.0:

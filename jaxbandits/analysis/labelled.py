@@ -16,6 +16,8 @@ from jaxbandits.base.errors import InputError
 class LabelledTrials:
     """Abstract base class of `Result`, for functions that draw, compare and store results.
 
+    In the shapes of arrays, H is the number of hyperparameter points, S of seeds and M of record points.
+
     Attributes:
       trials: mapping from labels to `Trials`.
       info: versions, devices, workers, wall time, start, base seed.
@@ -62,7 +64,7 @@ class LabelledTrials:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels in the order they were given."""
+        """Labels, in the order in which they were given."""
         return tuple(self.trials)
 
     @property
@@ -85,7 +87,9 @@ class LabelledTrials:
         )
 
     def get(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """Return `[H, S, M, ...]` of a metric (default: the first) of a label (optional if there is only one).
+        """Return the values `[H, S, M, ...]` of a metric (by default the first) and a label.
+
+        The label is optional if there is only one.
 
         Raises:
           InputError: for unknown names, or if no label is given although there are several.
@@ -93,21 +97,21 @@ class LabelledTrials:
         return self.one(label).get(metric)
 
     def final(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """Return `[H, S, ...]` at the last record point."""
+        """Return the values `[H, S, ...]` of a metric and a label, as for `get`, at the last record point."""
         return self.one(label).final(metric)
 
     def usable(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """Return `[H, S]`, True for trials that did not fail and have a value at the last record point."""
+        """Return a mask `[H, S]` of the trials that did not fail and have a value at the last record point."""
         return self.one(label).usable(metric)
 
     def failures(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state."""
+        """Return a mask `[H, S]` of the trials with a NaN or an infinity in the metric, or a NaN in their state."""
         return self.one(label).failures(metric)
 
     failed = alias(failures, "failed")
 
     def labels_with_metric(self, metric: str | None = None) -> tuple[str, dict[str, Trials]]:
-        """Return the name of a metric (default: the first) and the labels that measured it.
+        """Return the name of a metric (by default the first), and the labels that measured it with their trials.
 
         Raises:
           InputError: if no label measured it.

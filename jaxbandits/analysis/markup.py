@@ -45,9 +45,9 @@ def html_table(
     Args:
       header: names of the columns.
       rows: text of the cells.
-      left: number of columns that are aligned to the left; all others to the right.
-      most: number of rows to show at most; the last line then says how many are left out.
-      titles: explanation of some columns, by name: shown under the pointer and below the table.
+      left: number of columns that are aligned to the left; all others are aligned to the right.
+      most: largest number of rows to show; if there are more, the last line gives the number of rows left out.
+      titles: mapping from names of columns to explanations, which are shown as tooltips and below the table.
     """
     shown = rows if most is None else rows[:most]
     cells = [_cell("th", text, i < left, (titles or {}).get(text, "")) for i, text in enumerate(header)]
@@ -74,7 +74,7 @@ def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int 
     Args:
       header: names of the columns.
       rows: text of the cells.
-      left: number of columns that are aligned to the left; all others to the right.
+      left: number of columns that are aligned to the left; all others are aligned to the right.
     """
     columns = "l" * min(left, len(header)) + "r" * max(len(header) - left, 0)
     lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(header), r"\midrule"]
@@ -86,7 +86,7 @@ def _latex_row(row: Sequence[str]) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Escape text for LaTeX."""
+    """Return text escaped for LaTeX; minus signs, powers of ten and infinities are set as mathematics."""
     found: list[str] = []
     at = 0
     text = printable(text)

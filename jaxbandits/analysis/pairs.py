@@ -1,16 +1,16 @@
-"""Compare all pairs of contestants on their common seeds: mean differences and win shares, simultaneous intervals.
+"""Comparisons of all pairs of contestants on their common seeds: mean differences and win shares.
 
-By Bonferroni's inequality each of n pairs receives the share 1 / n of the error `1 - level`. If each interval keeps its
-level, all of them hold simultaneously with probability at least `level`, for any dependence between them. A verdict is
-"lower" if an interval excludes zero, and "comparable" if it lies within a margin around zero, so all verdicts hold
-simultaneously as well. After a run whose seeds were added until every pair was decided, each pair spends its share of
-the error over the looks, little at the first looks (`spending`). The intervals of means are corrected for skewness
-(`skewed_mean`): regret is skewed, and at levels close to 1 Student's interval then misses the mean several times as
-often as its level says. Differences that are equal on all seeds decide nothing: the interval of the mean is infinite,
-and only the share of wins is informative.
+All intervals hold simultaneously. By Bonferroni's inequality each of n pairs receives the share 1 / n of the error `1 -
+level`. If each interval keeps its level, all intervals hold simultaneously with probability at least `level`, for any
+dependence between them. A verdict is "lower" if an interval excludes zero, and "comparable" if it lies within a margin
+around zero, so all verdicts hold simultaneously as well. If seeds were added until every pair was decided, each pair
+divides its share of the error among the interim analyses (looks), and spends little of it at the first looks
+(`spending`). The intervals of means are corrected for skewness (`skewed_mean`): regret is skewed, and at levels close
+to 1 Student's interval then misses the mean several times as often as its level says. A difference that is the same on
+all seeds decides nothing: the interval of the mean is infinite, and only the share of wins is informative.
 
-Error of all intervals of four contestants together, in % (upper limits), at level 0.95. Their losses have the same law,
-scaled by 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
+Upper limits, in %, of the probability that some interval misses, for four contestants at level 0.95. The losses of the
+contestants have the same law, scaled by 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
 
     seeds                 16       50       100
     normal                5        5        5
@@ -61,10 +61,10 @@ class Pair(NamedTuple):
 
 
 def contestants(of: Mapping[str, Trials], points: PointSelection) -> list[Contestant]:
-    """Return every label at every point, or at some points of swept labels.
+    """Return a contestant for every label and hyperparameter point; `points` selects the points of swept labels.
 
     Raises:
-      InputError: for more than 20 contestants, or unknown points.
+      InputError: if there are more than 20 contestants, or `points` names unknown points.
     """
     found = []
     for label, trials in of.items():
@@ -86,18 +86,18 @@ def pairs(
     group: int | None = None,
     margin: float = 0.0,
 ) -> ResultTable[Pair]:
-    """Compare every pair of contestants, in the order of their names.
+    """Compare every pair of contestants; the pairs are listed in the order of `who`.
 
     Args:
       who: contestants; every pair must have seeds in common.
       metric: scalar metric that all contestants measured.
       level: probability that all intervals hold simultaneously, in (0, 1).
       looks: number of interim analyses, including the last.
-      group: number of seeds that are added between looks; None: a single look at all seeds.
-      margin: largest irrelevant difference, in units of the metric; 0: every difference matters.
+      group: number of seeds that are added between looks; None for a single look at all seeds.
+      margin: largest irrelevant difference, in units of the metric; 0 if every difference matters.
 
     Raises:
-      InputError: for fewer than two contestants, a vector metric, or no common seeds.
+      InputError: if there are fewer than two contestants, the metric is a vector, or two contestants share no seed.
     """
     level, margin = intervals.checked_level(level), float(ranges.numbers("margin", margin, "[0, inf)"))
     if len(who) < 2:
@@ -132,10 +132,11 @@ def _cells(pair: Pair) -> list[str]:
 
 
 def spending(alpha: float, looks: int) -> np.ndarray:
-    """Return the errors `[looks]` that the looks may spend of `alpha`, by the function of O'Brien and Fleming.
+    """Return how much of the error `alpha` each look may spend, `[looks]`, by the function of O'Brien and Fleming.
 
-    They are the increments of 2 - 2 Phi(z / sqrt(s)) over shares s of the looks, with z the two-sided quantile of
-    `alpha`, and small at the first looks. They add up to `alpha`, as the union bound over the looks requires.
+    The errors are the increments of 2 - 2 Phi(z / sqrt(s)) at s = 1 / looks, 2 / looks, ..., 1, where z is the
+    two-sided normal quantile of `alpha`. They are small at the first looks and add up to `alpha`, as the union bound
+    over the looks requires.
     """
     from scipy import special  # slow to import
 
@@ -151,10 +152,11 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     for heavy tails. P. Hall, On the Removal of Skewness by Transformation, JRSS B 1992: with U = (mean - mu) / s and
     the skewness g, sqrt(n) (U + g U^2 / 3 + g^2 U^3 / 27 + g / (6 n)) has nearly Student's distribution, and is
     invertible in U. A sample rarely contains the values of a long tail that are rarer than 1 / n. The side of the
-    longer tail of the sample is therefore extended by 4 / n times the difference of the lengths of both tails, as much
-    as four more values at its end would move the mean. The extension vanishes as n grows.
+    longer tail of the sample is therefore extended by 4 / n times the difference of the lengths of both tails, which is
+    how far four more values at its end would move the mean. The extension vanishes as n grows.
 
-    Misses of the mean in % (upper limits) at alpha = 5 % and at 0.5 % (tests/engine/test_levels.py):
+    Upper limits, in %, of the probability that the interval misses the mean, at alpha = 5 % and at 0.5 %
+    (tests/engine/test_levels.py):
 
         values                16           50           200
         normal                5, 0.5       5, 0.5       5, 0.5
@@ -211,10 +213,12 @@ def _pair(
 
 
 def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the final values `[n]` of both on common seeds without failed trials, and the number of failures.
+    """Return the final values `[n]` of both contestants on common seeds, and the number of seeds with failed trials.
+
+    The values omit the seeds on which a trial failed.
 
     Raises:
-      InputError: for a vector metric, or no seed in common.
+      InputError: if the metric is a vector, or the contestants have no seed in common.
     """
     for one in (first, second):
         if one.trials.get(metric).ndim > 3:
@@ -231,10 +235,11 @@ def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarr
 
 
 def share(successes: float, n: int, alpha: float, ties: float = 0.0) -> Estimate:
-    """Estimate a share, with the exact interval of Clopper and Pearson, whose coverage is at least `1 - alpha`.
+    """Estimate a share of successes with the exact interval of Clopper and Pearson, of coverage at least `1 - alpha`.
 
-    A tie counts half in the share. For the interval a tie is a trial that a fair coin decides, so counts are binomial.
-    To be conservative, all ties count as failures for the lower end and as successes for the upper end.
+    A tie counts half in the share. For the interval, a tie is regarded as a trial that a fair coin decides, so that the
+    number of successes is binomial. To be conservative, all ties count as failures for the lower end and as successes
+    for the upper end.
     """
     from scipy import special  # slow to import
 

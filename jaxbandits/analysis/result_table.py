@@ -82,11 +82,11 @@ class ResultTable(list[R], Generic[R]):
 
 
 def point_label(label: str, point: dict[str, object]) -> str:
-    """Format a label with its hyperparameter point."""
+    """Return a label followed by its hyperparameter point in parentheses, such as "UCB (scale=0.5)"."""
     return label + (f" ({', '.join(f'{k}={plain(v)}' for k, v in point.items())})" if point else "")
 
 
 def interval(estimate: Estimate) -> list[str]:
-    """Format a value and its interval as two cells."""
+    """Return an estimate as the text of two cells: its mean and its interval."""
     low, high = (number(float(end)) for end in (estimate.low, estimate.high))
     return [number(float(estimate.mean)), f"[{low}, {high}]"]

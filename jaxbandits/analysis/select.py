@@ -1,4 +1,4 @@
-"""Choose the best hyperparameters on some seeds, and evaluate them on others."""
+"""Choice of the best hyperparameters on some seeds, and their evaluation on the other seeds."""
 
 import numbers
 import warnings
@@ -30,7 +30,14 @@ class Best(NamedTuple):
 
 
 def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select: float, level: float) -> Best:
-    """Choose the point of a label with the best criterion on the selection seeds; ties go to the first point."""
+    """Choose the point of a label with the best criterion on the selection seeds; ties go to the first point.
+
+    The arguments are those of `Result.best`.
+
+    Raises:
+      InputError: if the metric is a vector and `by` is no function, if `select` is invalid, or if every point has a
+        failed selection seed.
+    """
     values, usable = trials.final(metric), trials.usable(metric)
     if values.ndim > 2 and not callable(by):
         axes = ", ".join(trials.axis_names(metric))
@@ -59,7 +66,8 @@ def best_by_environment(
     """Choose the point with the best mean, separately for every point of the environment.
 
     Returns:
-      One row per point of the environment, in the order of the points; `index` counts all points of the label.
+      One row per point of the environment, in the order of the points; `index` is the position among all points of the
+      label.
     """
     groups: dict[Hashable, list[int]] = {}
     for h, point in enumerate(trials.points):
@@ -99,10 +107,10 @@ def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:
 
 
 def check_criterion(by: object, minimise: object) -> None:
-    """Check a criterion.
+    """Check the arguments `by` and `minimise` of `Result.best`.
 
     Raises:
-      InputError: for a criterion that `Result.best` does not allow, or if `minimise` is not a boolean.
+      InputError: if `by` is not one of the allowed criteria, or `minimise` is not a bool.
     """
     names = (*_BY, ENVIRONMENT)
     if not callable(by) and not (isinstance(by, str) and by in names):

@@ -1,4 +1,7 @@
-"""Summary of a metric: one row of numbers per label, hyperparameter point and entry, at the last record point."""
+"""Summary of a metric at the last record point, with a row for each label, hyperparameter point and entry.
+
+An entry is a position in a vector metric; a scalar metric has one entry.
+"""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -34,7 +37,14 @@ class Row(NamedTuple):
 
 
 def rows(metric: str, of: Mapping[str, Trials], level: float, at: Mapping[str, int]) -> Iterator[Row]:
-    """Yield the rows of a metric in the order of labels, points and entries."""
+    """Generate the summary rows of a metric, ordered by label, then point, then entry of a vector metric.
+
+    Args:
+      metric: name of the metric.
+      of: mapping from labels to trials.
+      level: coverage of the intervals, in (0, 1).
+      at: mapping from axes of a vector metric to indices; other axes give a row per index.
+    """
     for label, trials in of.items():
         yield from _rows_of(label, trials, metric, level, at)
 
@@ -72,7 +82,7 @@ def _since(metric: str, of: Mapping[str, Trials]) -> str:
 
 
 def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
-    """Warn of failed trials, of inadmissible decisions, and of few seeds."""
+    """Issue warnings for failed trials, trials without a value, inadmissible decisions, and fewer than 50 seeds."""
     failed = np.concatenate([trials.failures(metric).ravel() for trials in of.values()])
     if failed.any():
         warnings.warn(

@@ -10,9 +10,10 @@ _NARROWEST = 12  # smallest width, in characters, of a column of text that is br
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, width: int = WIDTH) -> str:
-    """Align the first `left` columns to the left, and others to the right; control characters become escapes.
+    """Return a table as text, with its first `left` columns aligned to the left and the others to the right.
 
-    A table that is wider than `width` has its header broken at spaces, then its widest columns of text.
+    If the table is wider than `width`, its header is broken at spaces, and then its widest columns of text. Control
+    characters are replaced by escapes.
     """
     cells = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = _widths(cells, left, width)
@@ -75,12 +76,12 @@ def printable(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number with four significant digits, without an exponent for everyday sizes."""
+    """Format a number with four significant digits; numbers from 1,000 to 10^7 have one decimal and no exponent."""
     return f"{value:.1f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
 def plain(value: object) -> str:
-    """Format a hyperparameter's value: numbers with six digits, anything else as text."""
+    """Format the value of a hyperparameter: floats with six significant digits, anything else by `str`."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -91,12 +92,12 @@ NS_PER_ROUND = (
 
 
 def summary(rows: Sequence[Row], metric: str, level: float = 0.95) -> str:
-    """Format the rows of `Result.summary`: a line per row, a column per field that some label sweeps."""
+    """Return the rows of `Result.summary` as a text table, with a column for each field that some label sweeps."""
     return align(*cells(rows, metric, level))
 
 
 def cells(rows: Sequence[Row], metric: str, level: float = 0.95) -> tuple[list[str], list[list[str]]]:
-    """Format header and lines of the summary of a metric as text."""
+    """Return the header and the lines of the summary of a metric, as the text of their cells."""
     fields = dict.fromkeys(name for row in rows for name in row.point)
     axes = dict.fromkeys(name for row in rows for name in row.entry)
     header = ["label", *fields, *axes, f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} % t-interval"]

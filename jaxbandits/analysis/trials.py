@@ -31,13 +31,13 @@ class Trials:
       seeds: `[S]` global seed indices, increasing.
       record_points: `[M]` rounds at which values are recorded, increasing; the last is the horizon.
       healthy: `[H, S]` False if the state of a trial held a NaN at some record point, even if its metrics are finite.
-      inadmissible: `[H, S]` number of rounds whose decision was inadmissible: an arm or group index out of range, a
-        point outside the domain.
+      inadmissible: `[H, S]` number of rounds whose decision was inadmissible, for example an index of an arm or group
+        out of range, or a point outside the domain.
       axes: for each metric the names of its axes beyond `[H, S, M]`; scalars may be omitted.
       units: for each metric its unit, "" for a metric without a unit.
       timing: cost of the trials.
-      may_be_missing: metrics for which a NaN means that there is no value (such as a mean over no counted rounds), and
-        not that the trial failed.
+      may_be_missing: metrics for which a NaN means that there is no value (such as a mean over no counted rounds),
+        instead of that the trial failed.
       spec: specification of the job: algorithm, environment, horizon, record points, meters, width, and the digest of
         everything that determines the numbers.
 
@@ -116,7 +116,7 @@ class Trials:
 
     @property
     def horizon(self) -> int:
-        """Rounds of every trial."""
+        """Number of rounds of every trial."""
         return int(self.record_points[-1])
 
     def metric(self, metric: str | None = None) -> str:
@@ -134,7 +134,7 @@ class Trials:
         return tuple(self.axes.get(metric, ())) or tuple(f"{metric}_{i}" for i in range(self.values[metric].ndim - 3))
 
     def get(self, metric: str | None = None) -> np.ndarray:
-        """Return `[H, S, M, ...]` of a metric, the first by default.
+        """Return the values `[H, S, M, ...]` of a metric, by default the first.
 
         Raises:
           InputError: for an unknown name.
@@ -142,11 +142,11 @@ class Trials:
         return self.values[self.metric(metric)]
 
     def final(self, metric: str | None = None) -> np.ndarray:
-        """Return `[H, S, ...]` at the last record point."""
+        """Return the values `[H, S, ...]` of a metric, by default the first, at the last record point."""
         return self.get(metric)[:, :, -1]
 
     def at(self, points: PointSelection) -> "Trials":
-        """Select some of the points, given as for `indices`."""
+        """Return the trials of some points, which are given as for `indices`."""
         rows = self.indices(points)
         return dataclasses.replace(
             self,
@@ -157,7 +157,7 @@ class Trials:
         )
 
     def at_horizon(self) -> "Trials":
-        """Select the last record point; trials that failed before it stay failed."""
+        """Return the trials at the last record point only; trials that failed at an earlier one stay failed."""
         return dataclasses.replace(
             self,
             values={name: values[:, :, -1:].copy() for name, values in self.values.items()},
@@ -166,12 +166,12 @@ class Trials:
         )
 
     def usable(self, metric: str | None = None) -> np.ndarray:
-        """Return `[H, S]`, True for trials that did not fail and have a value at the last record point."""
+        """Return a mask `[H, S]` of the trials that did not fail and have a value at the last record point."""
         values = self.get(metric)[:, :, -1]
         return np.isfinite(values).all(axis=tuple(range(2, values.ndim))) & ~self.failures(metric)
 
     def failures(self, metric: str | None = None) -> np.ndarray:
-        """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state.
+        """Return a mask `[H, S]` of the trials with a NaN or an infinity in the metric, or a NaN in their state.
 
         Regret is computed from true means, so it can stay finite although the state of the learner is NaN. A NaN of a
         metric in `may_be_missing` is not a failure.
@@ -228,8 +228,8 @@ class Trials:
         """Return the positions of some points.
 
         Args:
-          points: mapping from fields to one or several values; or positions; all points by default. Numbers that differ
-            only by rounding count as equal.
+          points: mapping from fields to one or several values, or list of positions; by default all points. Numbers
+            that differ only by rounding count as equal.
 
         Raises:
           InputError: for an unknown field, a value that no point has, or a position out of range.
@@ -281,7 +281,7 @@ def in_order(metrics: Iterable[str]) -> tuple[str, ...]:
 
 
 def sizes(trials: Trials) -> str:
-    """Format the numbers of points, seeds and rounds."""
+    """Return text with the numbers of points, seeds and rounds of trials."""
     points = f"{len(trials.points):,} points x " if len(trials.points) > 1 else ""
     seeds = count_of(len(trials.seeds), "seed")
     rounds = f"{count_of(trials.horizon, 'round')} at {count_of(len(trials.record_points), 'record point')}"

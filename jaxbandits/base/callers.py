@@ -1,4 +1,4 @@
-"""Find the code that calls this package: the line that a warning is about."""
+"""Search of the call stack for the user's code, so that warnings point to it."""
 
 import contextlib
 import os
@@ -8,9 +8,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def user_stacklevel() -> int:
-    """Return the `stacklevel` by which a warning of the calling function names the innermost line of other code.
+    """Return the `stacklevel` with which a warning of the calling function points to the innermost frame of other code.
 
-    Frames of `contextlib`, whose decorators stand between functions of this package, do not count as other code.
+    Other code is code outside this package. Frames of `contextlib` do not count, because its decorators put them
+    between functions of this package.
     """
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, contextlib.__file__)):

@@ -10,7 +10,10 @@ _R = TypeVar("_R")
 
 
 def alias(function: Callable[_P, _R], earlier_name: str) -> Callable[_P, _R]:
-    """Return a function that warns that its name is deprecated, and then calls `function` (in a class, a method)."""
+    """Return a function that warns that `earlier_name` is deprecated, and then calls `function`.
+
+    The returned function can also be used as a method of a class.
+    """
     message = f"{earlier_name} has been renamed: use {function.__name__}"
 
     @functools.wraps(function)

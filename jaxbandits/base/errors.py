@@ -19,6 +19,6 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
 
 
 def format_value(value: object) -> str:
-    """Return a value as error messages print it: its repr on one line, shortened."""
+    """Return the repr of a value on one line, shortened to 60 characters, for error messages."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

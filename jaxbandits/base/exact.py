@@ -17,8 +17,8 @@ import numpy as np
 def exact_key(value: object) -> Hashable:
     """Return a key of a value; keys are equal only if the values have equal types and bits.
 
-    Lists, tuples, frozen sets, slices, dataclasses, partial functions and NumPy scalars are compared by their entries;
-    an object of any other kind by its type and its own `==`.
+    Lists, tuples, frozen sets, slices, dataclasses and partial functions are compared entry by entry, and numbers bit
+    by bit. Objects of any other type are compared by their type and their own `==`.
     """
     kind = type(value)
     if isinstance(value, np.generic):

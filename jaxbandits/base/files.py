@@ -1,8 +1,8 @@
 """Atomic files with checksums, and locks on directories.
 
-A file is written under a temporary name, synced and renamed, so that the previous file survives a killed process. The
-temporary name is random and must not exist, so that links of other users are not followed in a directory to which they
-may write. Nothing is pickled, and reading a file never executes code.
+A file is written under a temporary name, synced and renamed, so that the previous file remains if the process is
+killed. The temporary name is random, and no file of that name may exist. In a directory to which other users may write,
+links that they created are therefore not followed. Nothing is pickled, and reading a file never executes code.
 """
 
 import contextlib
@@ -31,22 +31,22 @@ _CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> chec
 
 
 class LockedError(InputError):
-    """Error: another process holds the lock on the directory."""
+    """Error that is raised if another process holds the lock on a directory."""
 
 
 class UnwritableError(InputError):
-    """Error: a file or directory cannot be written (permission, full disk)."""
+    """Error that is raised if a file or directory cannot be written (permission, full disk)."""
 
 
 def path_of(value: object, what: str = "the name of a file must be a string or a path object") -> Path:
-    """Return a path that a user gave.
+    """Check a path given by a user and return it as a `Path`.
 
     Args:
       value: text or a path.
       what: first part of the error message, which says what the value must be.
 
     Raises:
-      InputError: for other values, and for text that cannot be a path.
+      InputError: if the value is neither text nor a path, or is text that cannot be a path.
     """
     text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text:
@@ -66,10 +66,10 @@ def path_of(value: object, what: str = "the name of a file must be a string or a
 def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
     """Create a directory and hold a lock on it within a `with` block.
 
-    If another process removes the directory meanwhile, it is created again.
+    If another process removes the directory while the lock is being acquired, the directory is created again.
 
     Args:
-      directory: its path.
+      directory: path of the directory.
       patience: seconds to wait for another process to release the lock.
 
     Raises:
@@ -99,7 +99,8 @@ def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
 def is_locked(directory: Path) -> bool:
     """Return whether a process holds the lock on a directory.
 
-    The function does not write if no process ever locked the directory. It returns False if the lock cannot be opened.
+    The function creates no file if no process ever locked the directory. It returns False if the lock file cannot be
+    opened.
     """
     path = directory / ".lock"
     if not os.path.exists(path):
@@ -119,7 +120,7 @@ def make_directory(directory: Path) -> None:
     """Create a directory and check that it can be written.
 
     Raises:
-      InputError: if that is not possible; the message names the path and the reason.
+      InputError: if it cannot be created or written; the message names the path and the reason.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -140,7 +141,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
 
     Args:
       path: path of the file.
-      data: its content.
+      data: content of the file.
       mode: permissions of the file, before the umask of the process is applied.
 
     Raises:
@@ -152,7 +153,9 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 @contextlib.contextmanager
 def open_atomically(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """Open a file for writing; as in `write_atomically`, it receives its name if the block ends without an error.
+    """Open a temporary file for writing in a `with` block, and rename it to `path` if the block raises no error.
+
+    If the block raises an error, the temporary file is deleted, and a previous file at `path` is left as it is.
 
     Raises:
       InputError: if the path cannot be written; the message names it.
@@ -198,7 +201,11 @@ def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False)
 
 
 class NpzFile:
-    """The arrays of an npz file that `write_npz` wrote. Their size in memory is known before any of them is read."""
+    """The arrays of an npz file that `write_npz` wrote.
+
+    The dict `outlines` maps each name to an array of zeros of the same shape and type that takes no memory, so that the
+    sizes are known before any array is read.
+    """
 
     def __init__(self, archive: zipfile.ZipFile):
         self._archive = archive
@@ -213,7 +220,13 @@ class NpzFile:
         return all(info.compress_type == zipfile.ZIP_STORED for info in self._archive.infolist())
 
     def read(self, name: str) -> np.ndarray:
-        """Read an array; check one with a large compression ratio in chunks first, since files may be untrusted."""
+        """Read an array and compare it with its checksum.
+
+        If the compression ratio is large, the checksum is first compared in chunks, because files may be untrusted.
+
+        Raises:
+          ValueError: if the array differs from its checksum.
+        """
         member = name + ".npy"
         if self._is_dense(member):
             with self._archive.open(member) as file:
@@ -222,10 +235,11 @@ class NpzFile:
         return _read_array(self._archive.read(member), self._checksums[name])
 
     def read_increasing(self, name: str) -> np.ndarray:
-        """Read increasing whole numbers, after a check that their compression ratio is possible for such numbers.
+        """Read an array of increasing whole numbers, after a check that such numbers can have its compression ratio.
 
         Raises:
-          ValueError: if the compression ratio is too large for increasing numbers.
+          ValueError: if the compression ratio is too large for increasing numbers, or the array differs from its
+            checksum.
         """
         if self._is_dense(name + ".npy"):
             raise ValueError(f"{name} must increase")
@@ -236,7 +250,11 @@ class NpzFile:
         return info.file_size > _LEAST_BYTES + _DENSEST * info.compress_size
 
     def read_text(self, name: str) -> bytes:
-        """Read an array of at most `LONGEST_TEXT` bytes, and return it as bytes."""
+        """Read an array of at most `LONGEST_TEXT` bytes, and return it as bytes.
+
+        Raises:
+          ValueError: if the array is longer, or differs from its checksum.
+        """
         self._read_member(name + ".npy")
         return self.read(name).tobytes()
 
@@ -259,7 +277,7 @@ class NpzFile:
 
 @contextlib.contextmanager
 def open_npz(path: Path) -> Iterator[NpzFile]:
-    """Open an npz file that `write_npz` wrote.
+    """Open an npz file that `write_npz` wrote, as an `NpzFile` for use in a `with` block.
 
     Raises:
       InputError: if the file is missing, truncated or of another kind, or if an array differs from its checksum when it
@@ -270,7 +288,7 @@ def open_npz(path: Path) -> Iterator[NpzFile]:
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """Read all arrays of an npz file that `write_npz` wrote.
+    """Read all arrays of an npz file that `write_npz` wrote, and return a dict from name to array.
 
     Raises:
       InputError: as for `open_npz`.
@@ -283,7 +301,7 @@ def write_json(path: Path, value: object) -> None:
     """Write a JSON value with its checksum, atomically.
 
     Raises:
-      InputError: when it cannot be written.
+      InputError: if the file cannot be written.
     """
     write_atomically(path, json.dumps({"sha256": _json_checksum(value), "content": value}, indent=1).encode())
 
@@ -314,7 +332,10 @@ class _HashingFile:
 
 
 def first_difference(saved: object, new: object, path: str = "") -> str:
-    """Return text that names the first field in which two JSON values differ, and both values."""
+    """Return text that names the first field in which two JSON values differ, and its two values.
+
+    For a field `programs.<label>` the text says that the code of `<label>` has changed, and names no values.
+    """
     if isinstance(saved, dict) and isinstance(new, dict):
         for key in [*new, *(k for k in saved if k not in new)]:
             if saved.get(key) != new.get(key):

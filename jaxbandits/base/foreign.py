@@ -1,4 +1,4 @@
-"""Detection of foreign code (of neither this package nor JAX) by its files, and its description in results."""
+"""Detection of foreign code: classes and functions whose files belong neither to this package nor to JAX."""
 
 import dataclasses
 import functools
@@ -14,9 +14,10 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
 
 
 def has_foreign_code(*objects: Any) -> bool:
-    """Return whether objects, their fields and containers of them hold a class or function of another package.
+    """Return whether objects contain foreign code, directly or in their fields or in containers.
 
-    A method that replaces one in a class of this package counts as foreign, and so do values of an unknown type.
+    Foreign code is a class or function of another package, a method of another package that replaces a method in a
+    class of this package, or an object of an unknown type.
     """
     seen: set[int] = set()
 
@@ -65,7 +66,7 @@ def is_own_module(module: types.ModuleType) -> bool:
 
 @functools.cache
 def is_own_file(name: str) -> bool:
-    """Return whether a file belongs to this package, to JAX, or to the standard library, which makes named tuples."""
+    """Return whether a file belongs to this package, to JAX, or to the standard library."""
     path = Path(name)
     if path.is_relative_to(_STANDARD) and "site-packages" in path.relative_to(_STANDARD).parts:
         return path.is_relative_to(_PACKAGE) or path.is_relative_to(_JAX)
@@ -82,7 +83,7 @@ _JAX, _STANDARD = _directory_of_jax(), Path(sysconfig.get_path("stdlib"))
 
 
 def lack_of_identity(spec: Mapping[str, Any]) -> str:
-    """Describe the code of a specification that no digest identifies, and the remedy; "" if all code is identified."""
+    """Return a message about the code of a specification that no digest identifies; "" if there is no such code."""
     if not (found := ", ".join(spec.get("host code", ()))):
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Forms of JSON values: the structure that a file is checked for when it is read.
+"""Forms of JSON values, which describe the structure that a file must have when it is read.
 
 A form is a type (a bool is not a number), `[form]` for a list, `{"name": form}` for an object with at least these names
 (`"name?"` for a name that may be missing), `{str: form}` for an object with any names, `(form, None)` for a value that
@@ -11,12 +11,14 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 def misfit(value: Any, form: Any, where: str = "") -> str | None:
-    """Return the part of a JSON value that does not have the expected form, and that form; None if all parts have it.
+    """Return a message about the first part of a JSON value that does not have its form; None if every part has it.
+
+    An example of a message is "runs[2].name must be text".
 
     Args:
       value: the value that was read.
-      form: its form.
-      where: name of the value in the message; "" for the whole file.
+      form: the form that it should have.
+      where: name of the value in the message; "" if the value is the whole file.
     """
     if isinstance(form, tuple):
         return None if value is None else misfit(value, form[0], where)

@@ -1,4 +1,4 @@
-"""Columns of data frames, by name: pandas, polars and pyarrow through Narwhals, and mappings of arrays.
+"""Access by name to the columns of pandas, polars and pyarrow frames (through Narwhals) and of mappings of arrays.
 
 Columns are used only by name; the role of a column is never guessed.
 """
@@ -14,11 +14,13 @@ from jaxbandits.base.labels import Labels, number_labels
 
 
 class Columns:
-    """Columns of a frame.
+    """Columns of a frame, by name.
+
+    The argument `role` of the methods is the name of the user's argument, with which error messages begin.
 
     Raises:
-      InputError: for anything other than a frame in memory or a mapping from text to arrays, for a frame without rows
-        or with two columns of the same name, and for any frame if Narwhals is not installed.
+      InputError: if the argument is neither a frame in memory nor a mapping from text to arrays, if a frame has no rows
+        or has two columns of the same name, or if Narwhals, which frames need, is not installed.
     """
 
     def __init__(self, frame: Any):
@@ -55,7 +57,9 @@ class Columns:
         self._is_text = lambda name: table.get_column(name).dtype == nw.String
 
     def column(self, role: str, name: object) -> Any:
-        """Return a column in the type that the frame holds.
+        """Return a column as an object of the frame's library, such as a pandas Series.
+
+        Error messages begin with `role`.
 
         Raises:
           InputError: for an unknown name; the message suggests the closest names.
@@ -65,10 +69,12 @@ class Columns:
         return self._get(name)
 
     def numbers(self, role: str, name: object) -> np.ndarray:
-        """Return a column of numbers, `[n]` float64.
+        """Return a column of numbers as an array `[n]` of float64.
+
+        Error messages begin with `role`.
 
         Raises:
-          InputError: for an unknown column, text, dates and missing entries.
+          InputError: if the column is unknown, or holds text, dates or missing entries.
         """
         return ranges.floats(f"{role} (column {name!r})", self.column(role, name), "(n,)")
 
@@ -76,6 +82,12 @@ class Columns:
         self, role: str, name: object, names: Sequence[Any] | None = None, names_argument: str = "names"
     ) -> Labels:
         """Return a column of names or whole numbers as `Labels`.
+
+        Args:
+          role: first words of the error message.
+          name: name of the column.
+          names: all names, in the order of their numbers; None as in `number_labels`.
+          names_argument: name of `names` in error messages.
 
         Raises:
           InputError: if the column is unknown, or an entry is missing, is not a name, or is not in `names`.
@@ -95,10 +107,13 @@ class Columns:
         return labels._replace(numbers=numbers.to_numpy().astype(np.int32))
 
     def matrix(self, role: str, names: object) -> np.ndarray:
-        """Return several columns of numbers as a matrix, `[n, p]` float64.
+        """Return several columns of numbers as a matrix `[n, p]` of float64.
+
+        Error messages begin with `role`.
 
         Raises:
-          InputError: if `names` is not a list of one or more different names, and as for `numbers`.
+          InputError: if `names` is not a list of one or more different names, if a column is unknown or holds text,
+            dates or missing entries, or if the columns differ in length.
         """
         if isinstance(names, str) or not isinstance(names, Sequence):
             raise InputError(f"{role} must be a list of column names, got {format_value(names)}")
@@ -118,6 +133,6 @@ class Columns:
 
 
 def constant_columns(matrix: np.ndarray) -> list[tuple[int, float]]:
-    """Return the columns of `[n, p]` numbers that never change, with their value; a constant 1 is an intercept."""
+    """Return the index and value of each constant column of `[n, p]` numbers, except intercepts (columns of 1)."""
     same = (matrix == matrix[0]).all(axis=0) & (matrix[0] != 1.0)
     return [(int(k), float(matrix[0, k])) for k in np.flatnonzero(same)]

@@ -1,11 +1,12 @@
-"""Labels as numbers: actions of a log, classes of a table, or groups of a data set are numbered in the order of names.
+"""Numbering of labels, such as the actions of a log, the classes of a table or the groups of a data set.
 
     number_labels("action", ["b", "a", "b"], names=["a", "b", "c"]).numbers      array([1, 0, 1])
 
-A label has the number of its position among the names. The names are given; or they are the categories of a categorical
-column (unless these are unordered and merely sorted, as pandas' astype("category") makes them); or, for numbers, they
-are in numerical order: 2 comes before 10, whether they are written as numbers or as text. Other text is sorted, and
-`is_sorted_text` is then True, because nobody has chosen that order.
+The number of a label is its position in a list of names. The user gives this list, or it consists of the categories of
+a categorical column. Otherwise the list is sorted: numbers, including numbers that are written as text, are sorted by
+value, so that 2 comes before 10, and other text alphabetically. If names were sorted alphabetically, `is_sorted_text`
+is True, because nobody has chosen their order. It is also True for unordered categories in alphabetical order, which
+pandas' astype("category") creates.
 """
 
 import warnings
@@ -30,7 +31,7 @@ class Labels(NamedTuple):
     Attributes:
       numbers: `[n]` int32, positions in `names`.
       names: `[K]` distinct names as text; a whole number is written in digits.
-      is_sorted_text: True if the names are text in alphabetical order, which nobody chose.
+      is_sorted_text: True if the names are text in alphabetical order and nobody chose this order.
       is_text: True if the entries are text, even if this text consists of digits.
     """
 
@@ -43,17 +44,18 @@ class Labels(NamedTuple):
 def number_labels(
     name: str, values: object, names: Sequence[Any] | None = None, names_argument: str = "names"
 ) -> Labels:
-    """Number the entries of a column.
+    """Number the entries of a column, and return them as `Labels`.
 
     Args:
-      name: name of the argument, for errors.
+      name: name of `values` in error messages.
       values: `[n]` text, whole numbers, flags or categories, in any container (see `ranges.floats`).
-      names: all names in their order; None: the categories of a categorical column, or the entries in order.
+      names: all names, in the order of their numbers; if None, the categories of a categorical column, or for other
+        columns the sorted entries.
       names_argument: name of `names` in error messages.
 
     Raises:
-      InputError: for other values, for missing entries (also "?", "NA" and the like, unless they are among `names`),
-        and for entries that are not among `names`; the message names the row, from 0.
+      InputError: if the values are of another kind, if an entry is missing (or is text such as "?" or "NA" that is not
+        among `names`), or if an entry is not among `names`; the message names the row, counted from 0.
     """
     check_concrete(name, values)
     is_chosen = True
@@ -81,10 +83,10 @@ def number_labels(
 
 
 def label_names(name: str, names: object) -> tuple[str, ...]:
-    """Return a list of names as distinct texts.
+    """Return a list of names as a tuple of distinct texts; `name` is the name of the argument in error messages.
 
     Raises:
-      InputError: if it is not a list, is empty, or contains a name twice.
+      InputError: if the argument is not a list, is empty, or contains a name twice.
     """
     if isinstance(names, str):
         raise InputError(f"{name} must be a list, got {format_value(names)}")
@@ -96,13 +98,21 @@ def label_names(name: str, names: object) -> tuple[str, ...]:
 
 
 def shorten(names: Sequence[str]) -> str:
-    """Join the first names and say how many there are: "a, b, c, d, ... (12)"."""
+    """Return text with the first names and the number of names, such as "a, b, c, d, ... (12)"."""
     more = f", ... ({len(names):,})" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
 def warn_if_distinct(owner: str, rows: str, n_rows: int, what: str, n_names: int) -> None:
-    """Warn if more than half of the rows have different names, as in a column of ids or numbers."""
+    """Warn if the number of different names exceeds half the number of rows, as in a column of ids or measurements.
+
+    Args:
+      owner: first words of the warning.
+      rows: plural noun for the rows.
+      n_rows: number of rows; fewer than `MANY_ROWS` give no warning.
+      what: plural noun for the names.
+      n_names: number of different names.
+    """
     if n_rows >= MANY_ROWS and n_names > n_rows / 2:
         warnings.warn(
             f"{owner}: {n_rows:,} {rows} have {n_names:,} different {what}: check that they are not ids or "
@@ -112,13 +122,16 @@ def warn_if_distinct(owner: str, rows: str, n_rows: int, what: str, n_names: int
 
 
 def describe_names(plural: str, names: Sequence[str]) -> str:
-    """Describe names by number, order and first names: "3 actions in alphabetical order: a, b, c"."""
+    """Return text with the number of names, their order and the first names.
+
+    An example is "3 actions in alphabetical order: a, b, c".
+    """
     is_sorted = len(names) > 1 and not all(map(_is_digits, names)) and list(names) == sorted(names)
     return f"{len(names):,} {plural}{' in alphabetical order' if is_sorted else ''}: {shorten(names)}"
 
 
 def names_of_arms(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of arms; () if they are the numbers from 0, which need no names."""
+    """Return the names of arms; () if the names are "0", "1", "2", ..., the default names."""
     return () if list(names) == [str(k) for k in range(len(names))] else tuple(names)
 
 

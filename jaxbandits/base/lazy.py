@@ -40,7 +40,7 @@ def exists(module: str) -> bool:
 
 
 def load(place: str) -> Any:
-    """Return `name` of `module:name`, as `from module import name` does."""
+    """Return the object at a place `module:name`, as `from module import name` does."""
     module, _, name = place.partition(":")
     return getattr(importlib.__import__(module, fromlist=(name,)), name)
 

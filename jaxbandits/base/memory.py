@@ -14,7 +14,7 @@ def require(n_bytes: int, what: str, remedy: str, available: int | None = None) 
       n_bytes: lower bound of the memory, in bytes.
       what: the object that takes the memory, as the subject of the error message.
       remedy: advice, as an imperative clause.
-      available: available bytes; None: the bytes that this process can allocate on this machine.
+      available: number of available bytes; by default the result of `available_bytes`.
 
     Raises:
       InputError: if the memory does not suffice; the message names both sizes.
@@ -26,13 +26,13 @@ def require(n_bytes: int, what: str, remedy: str, available: int | None = None) 
 
 
 def available_bytes() -> int | None:
-    """Return the bytes of memory that are free for this process; None if the system does not say."""
+    """Return the number of bytes that this process can allocate; None if the system does not report it."""
     free = [value for value in (_of_machine(), _of_group()) if value is not None]
     return min(free, default=None)
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Return a number of bytes with three digits and its unit."""
+    """Return a number of bytes as text with three digits and a unit, such as "1.25 GB"."""
     for unit in ("B", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:.3g} {unit}"

@@ -22,7 +22,7 @@ def why_not_private(directory: Path) -> str | None:
       directory: an existing directory.
 
     Raises:
-      OSError: if it cannot be read.
+      OSError: if the directory cannot be read.
     """
     if not HAS_OWNERS:
         return None
@@ -39,13 +39,14 @@ def why_not_private(directory: Path) -> str | None:
 
 
 def read_private(directory: Path, name: str) -> bytes | None:
-    """Read a file of a directory; None if someone else can have written it.
+    """Read a file of a directory and return its content, or None if another user can have written the file.
 
-    Directory and file are opened once, the file without following a link, and the checks use the opened files, so that
-    later changes of names have no effect.
+    None is also returned for a file that is not regular or has several hard links. The directory and the file are each
+    opened once, the file without following a link. The checks use what was opened, so that it has no effect if either
+    is renamed meanwhile.
 
     Args:
-      directory: its path.
+      directory: path of the directory.
       name: name of a file in it.
 
     Raises:

@@ -2,11 +2,11 @@
 
 `@pytree` turns a class into a frozen, keyword-only dataclass registered with JAX. Its fields are of three kinds:
 
-* *traced*, `param(default, "(0, 1]", "its meaning")`: a hyperparameter, a real number. It can be swept; new values
-  need no new compilation. `validate` enforces the range, `jaxbandits show` prints it.
+* *traced*, `param(default, "(0, 1]", "its meaning")`: a hyperparameter, a real number. It can be swept; new values need
+  no new compilation. `validate` enforces the range, and `jaxbandits show` prints it.
 * *static*, `static()`: a size or a name, part of the compiled program.
 * *shared*, `shared()`: data (tables, contexts, recorded traces) that all trials of a job read. The program takes them
-  once, without a trial axis: they are neither copied per trial nor compiled in as constants, and never swept.
+  once, without a trial axis: they are neither copied per trial nor compiled in as constants, and they cannot be swept.
 """
 
 import dataclasses
@@ -50,19 +50,19 @@ def static(default: Any = dataclasses.MISSING, range: str | None = None, doc: st
     """Declare a static field: it fixes a shape or a Python branch, and must be hashable.
 
     Args:
-      default: its value.
-      range: an interval of whole numbers, as for `param`; None: any hashable value.
+      default: default value.
+      range: an interval of whole numbers, in the notation of `param`; None allows any hashable value.
       doc: one line for `jaxbandits show`.
     """
     return dataclasses.field(default=default, metadata={_KIND: "static", _RANGE: range, _DOC: doc})
 
 
 def shared(default: Any = dataclasses.MISSING, range: str | None = None, doc: str = "") -> Any:
-    """Declare a shared field: data of all trials of a job, an array or a pytree of arrays (None: no data).
+    """Declare a shared field: data of all trials of a job, an array or a pytree of arrays (None for no data).
 
     Args:
-      default: its value.
-      range: an interval in which every entry must lie, as for `param`.
+      default: default value.
+      range: an interval in which every entry must lie, in the notation of `param`.
       doc: one line for `jaxbandits show`.
     """
     return dataclasses.field(default=default, metadata={_KIND: "shared", _RANGE: range, _DOC: doc})
@@ -72,9 +72,9 @@ def param(default: Any = dataclasses.MISSING, range: str | None = None, doc: str
     """Declare a traced field: a number, an array, or a nested pytree (pass `factory` for a nested default).
 
     Args:
-      default: its value; None: derived from other fields, as the docstring of the class says.
-      range: an interval such as `"(0, 1]"`, `"(0, inf)"` or `"[0, inf]"`; every entry of the field must lie in it.
-        `BOOL` for a flag.
+      default: default value; None if the class derives the value from other fields, as its docstring says.
+      range: an interval such as `"(0, 1]"`, `"(0, inf)"` or `"[0, inf]"`; every entry of the field must lie in it. A
+        flag has the range `BOOL`.
       doc: one line for `jaxbandits show`.
       factory: function that creates the default, if the default is itself a pytree.
     """
@@ -99,7 +99,7 @@ def pytree(cls: type[T]) -> type[T]:
     """Make a class a frozen, keyword-only dataclass, registered with JAX as a pytree.
 
     Raises:
-      InputError: for anything but a class, and for a field whose range is not an interval.
+      InputError: if `cls` is not a class, or the range of a field is not an interval.
     """
     if not isinstance(cls, type):
         raise InputError(f"@pytree must decorate a class, got {format_value(cls)}")
@@ -142,7 +142,7 @@ def _repr_by_shapes(obj: Any) -> str:
 
 
 def named_constructors(cls: type) -> dict[str, Callable[..., Any]]:
-    """Return the public class methods of a class by name, such as presets, without `example` and aliases."""
+    """Return the public class methods of a class, such as presets, by name, except `example` and deprecated aliases."""
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
     names = [name for name, member in members.items() if isinstance(member, classmethod) and not name.startswith("_")]
     found = {name: getattr(cls, name) for name in names if name != "example"}
@@ -160,19 +160,19 @@ def is_shared(field: dataclasses.Field) -> bool:
 
 
 def shared_leaves(tree: object) -> tuple[bool, ...]:
-    """Return for each leaf of a tree, in the order of `jax.tree.leaves`, whether it lies in a shared field."""
+    """Return a bool for each leaf of a tree, in the order of `jax.tree.leaves`: True if it lies in a shared field."""
     return tuple(any(isinstance(key, _SharedKey) for key in path) for path, _ in jax.tree.leaves_with_path(tree))
 
 
 def map_traced(function: Callable[[Any], Any], tree: T) -> T:
-    """Apply a function to every leaf of a tree except shared leaves."""
+    """Apply a function to every leaf of a tree except shared leaves, and return the new tree."""
     leaves, structure = jax.tree.flatten(tree)
     new = [leaf if is_common else function(leaf) for leaf, is_common in zip(leaves, shared_leaves(tree), strict=True)]
     return jax.tree.unflatten(structure, new)
 
 
 class FieldInfo(typing.NamedTuple):
-    """Row of `jaxbandits show`, for one field: dotted name, kind, default or value, range, meaning."""
+    """Description of a field, as `jaxbandits show` prints it: dotted name, kind, default or value, range, meaning."""
 
     name: str
     kind: Kind
@@ -185,7 +185,11 @@ REQUIRED = "required"  # shown in place of a default
 
 
 def field_table(obj: Any, prefix: str = "") -> Iterator[FieldInfo]:
-    """Yield the fields of a pytree dataclass, with dotted names for nested fields: values of an object, or defaults."""
+    """Generate a `FieldInfo` for every field of a pytree dataclass.
+
+    Nested fields have dotted names, which begin with `prefix`. The values are those of the object `obj`, or the
+    defaults if `obj` is a class.
+    """
     for field in dataclasses.fields(obj):
         value = _default(field) if isinstance(obj, type) else getattr(obj, field.name)
         name = prefix + field.name
@@ -210,7 +214,7 @@ def _default(field: dataclasses.Field) -> Any:
 
 
 def validate(obj: Any, label: str = "") -> None:
-    """Check every field of a pytree dataclass against its declared kind and range.
+    """Check every field of a pytree dataclass against its declared kind and range, and call its method `check`, if any.
 
     Ranges are checked in the precision that the field will have: in float32, 1e308 is infinite and 1e-50 is zero.
 
@@ -276,15 +280,19 @@ def _check_shared(name: str, value: object, allowed: str | None) -> None:
 
 
 def as_arrays(tree: T) -> T:
-    """Convert leaves to strongly typed arrays: floats of the default dtype for numbers; integers and bools stay.
+    """Convert the leaves of a tree to strongly typed arrays.
 
-    New values then never cause a new trace: a Python scalar would be weakly typed, and strongly typed after one step.
+    Numbers (including whole numbers) and arrays of floats become arrays of the default float dtype. Bools and arrays of
+    integers keep their type.
+
+    New values then never cause a new trace. A Python number, in contrast, would be weakly typed at first and strongly
+    typed after one step.
     """
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=_strong(leaf)), tree)
 
 
 def as_numpy(tree: T) -> T:
-    """Convert leaves to NumPy arrays of the types of `as_arrays`, which is faster on the host."""
+    """Convert the leaves of a tree to NumPy arrays with the dtypes of `as_arrays`; this is faster on the host."""
     return jax.tree.map(lambda leaf: np.asarray(leaf, dtype=_strong(leaf)), tree)
 
 
@@ -297,7 +305,7 @@ def _strong(leaf: Any) -> Any:
 
 
 def replace(obj: T, path: str, value: object) -> T:
-    """Replace a traced field, along a dotted path.
+    """Return a copy of an object in which the traced field at a dotted path, such as `noise.df`, is replaced.
 
     Raises:
       InputError: if the field does not exist or is not traced; the message names it.
@@ -313,7 +321,7 @@ def replace(obj: T, path: str, value: object) -> T:
 
 
 def set_field(obj: T, path: str, value: object) -> T:
-    """Replace any field, along a dotted path."""
+    """Return a copy of an object in which the field at a dotted path is replaced, whatever its kind."""
     name, _, inner_path = path.partition(".")
     if inner_path:
         value = set_field(getattr(obj, name), inner_path, value)
@@ -321,7 +329,7 @@ def set_field(obj: T, path: str, value: object) -> T:
 
 
 def field_kind(obj: object, path: str) -> Kind:
-    """Return the kind of a field, along a dotted path.
+    """Return the kind of the field at a dotted path, such as `noise.df`.
 
     Raises:
       InputError: if a field does not exist; the message names the fields that exist.

@@ -1,6 +1,7 @@
-"""Checks of numbers and flags against declared ranges: for fields, for the arguments of presets and of functions.
+"""Checks of numbers and flags against declared ranges, for fields and for the arguments of presets and functions.
 
-The first argument of every function is the name of the value for error messages. An `InputError` has one line.
+The argument `name` is the name of the value in error messages, and `allowed` is an interval such as `"[0, inf)"`. A
+failed check raises an `InputError` with a message of one line.
 """
 
 import datetime
@@ -21,7 +22,12 @@ BOOL = "True or False"  # the range of a flag
 
 
 def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
-    """Return a whole number of an interval as an int; floats are refused, even 2.0, since they usually are mistakes."""
+    """Check that a value is a whole number in an interval, and return it as an int.
+
+    Raises:
+      InputError: if the value is not a whole number in `allowed`. Floats, even 2.0, are not accepted, because they are
+        usually mistakes.
+    """
     check_concrete(name, value)
     if not is_whole(value) or not _inside(_as_float(int(value)), allowed):
         is_float = isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < _EXACT
@@ -39,7 +45,7 @@ def _as_float(value: int) -> np.ndarray:
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is one number of an integer type: neither a bool nor a float without a fraction."""
+    """Return True if a value is a single number of an integer type; return False for bools and floats such as 2.0."""
     if isinstance(value, int):
         return not isinstance(value, bool)
     dtype = getattr(value, "dtype", None)
@@ -47,7 +53,11 @@ def is_whole(value: object) -> bool:
 
 
 def real(name: str, value: Any, allowed: str) -> float:
-    """Return a number of an interval as a float."""
+    """Check that a value is a number in an interval, and return it as a float.
+
+    Raises:
+      InputError: if the value is not a single number in `allowed`.
+    """
     check_numbers(name, value, allowed)
     if np.ndim(value):
         raise InputError(f"{name} must be one number in {allowed}, got an array of shape {np.shape(value)}")
@@ -55,7 +65,11 @@ def real(name: str, value: Any, allowed: str) -> float:
 
 
 def numbers(name: str, value: object, allowed: str) -> Any:
-    """Return a number of an interval, or an array of them."""
+    """Check that a value is a number in an interval, or an array of such numbers, and return it; lists become arrays.
+
+    Raises:
+      InputError: if an entry is not a number in `allowed`.
+    """
     check_numbers(name, value, allowed)
     return np.asarray(value) if isinstance(value, (list, tuple)) else value
 
@@ -63,16 +77,16 @@ def numbers(name: str, value: object, allowed: str) -> Any:
 def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
     """Return finite numbers from NumPy, JAX, pandas, polars, pyarrow or lists as a new float64 array.
 
-    Text, dates and complex numbers are refused, even if NumPy would convert them silently, and so are missing
+    Text, dates and complex numbers are not accepted, even if NumPy would convert them silently. Neither are missing
     entries: None, NaN, missing values of a nullable type, and masked entries of a masked array.
 
     Args:
-      name: name of the argument.
+      name: name of the value in error messages.
       value: the numbers.
       *shapes: allowed shapes, such as "(n,)" and "(n, K)", which fix the number of axes; by default any shape.
 
     Raises:
-      InputError: for other values; the message names row and column (from 0) of the first bad entry.
+      InputError: if the value is not accepted; the message names the row and column (from 0) of the first bad entry.
     """
     check_concrete(name, value)
     needs = f"{name} must be numbers" + (f" of shape {' or '.join(shapes)}" if shapes else "")
@@ -124,7 +138,7 @@ def axes_of(shape: str) -> list[str]:
 
 
 def place(bad: np.ndarray) -> str:
-    """Name the first True entry of an array by its row and, if it has several axes, its column."""
+    """Return the place of the first True entry of an array as text, such as "row 3, column 1 (from 0)"."""
     row, *more = np.argwhere(np.atleast_1d(bad))[0]
     return f"row {row}" + (f", column {', '.join(map(str, more))}" if more else "") + " (from 0)"
 
@@ -152,14 +166,18 @@ def is_missing(entry: object) -> bool:
 
 
 def flag(name: str, value: object) -> bool:
-    """Return a flag as a bool."""
+    """Check that a value is a bool or a NumPy bool, and return it as a bool.
+
+    Raises:
+      InputError: if the value is of another type.
+    """
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{name} must be True or False, got {format_value(value)}")
     return bool(value)
 
 
 def check_flag(name: str, value: object) -> None:
-    """Check that a value is a bool, or an array of bools."""
+    """Check that a value is a bool or an array of bools; otherwise raise `InputError`."""
     check_concrete(name, value)
     dtype = getattr(value, "dtype", None)  # swept flags are an array
     if not isinstance(value, bool) and (dtype is None or not jnp.issubdtype(dtype, jnp.bool_)):
@@ -167,7 +185,7 @@ def check_flag(name: str, value: object) -> None:
 
 
 def is_traced(x: object) -> bool:
-    """Return whether x is a value under `jit`, `vmap` or `grad`, whose entries cannot be read."""
+    """Return True if x is traced by `jit`, `vmap` or `grad`, so that its entries cannot be read."""
     if not isinstance(x, jax.Array):
         return False
     try:
@@ -178,15 +196,18 @@ def is_traced(x: object) -> bool:
 
 
 def check_concrete(name: str, value: object) -> None:
-    """Check that a value is not traced by `jit`, `vmap` or `grad`."""
+    """Raise `InputError` if a value is traced by `jit`, `vmap` or `grad`."""
     if any(is_traced(leaf) for leaf in jax.tree.leaves(value)):
         raise InputError(f"{name} is traced by a JAX transformation, but runs need concrete numbers")
 
 
 def check_numbers(name: str, value: object, allowed: str) -> None:
-    """Check that numbers lie in an interval in their own precision and in the default float precision.
+    """Check that numbers lie in an interval, in their own precision and in the default float precision.
 
-    For example, 1e308 is infinite in float32.
+    For example, 1e308 is infinite in float32 and so does not lie in `"(0, inf)"`.
+
+    Raises:
+      InputError: if a number does not lie in the interval.
     """
     check_concrete(name, value)
     if not is_real(value):
@@ -206,14 +227,14 @@ def check_numbers(name: str, value: object, allowed: str) -> None:
 
 
 def check_range(name: str, array: np.ndarray, allowed: str) -> None:
-    """Check that all entries of an array lie in an interval."""
+    """Check that all entries of an array lie in an interval; otherwise raise `InputError`."""
     bad = ~_inside(array.astype(float), allowed)
     if bad.any():
         raise InputError(f"{name} must lie in {allowed}, got {array[bad][0]}")
 
 
 def is_real(value: object) -> bool:
-    """Return whether a value is a real number or an array of them; bools, strings, durations and masks are rejected."""
+    """Return True for real numbers and arrays of them; False for bools, strings, durations and masked entries."""
     if isinstance(value, (str, bytes)) or np.ma.is_masked(value):
         return False
     dtype = getattr(value, "dtype", None)
@@ -230,7 +251,11 @@ def _is_kind(dtype: Any, kind: Any) -> bool:
 
 
 def check_interval(name: str, allowed: Any) -> None:
-    """Check that the declared range of a field is an interval such as `"[0, inf)"`, `BOOL` or None."""
+    """Check that the declared range of a field is an interval such as `"[0, inf)"`, `BOOL` or None.
+
+    Raises:
+      InputError: if the range is anything else.
+    """
     if allowed is None or allowed == BOOL:
         return
     try:

@@ -16,7 +16,7 @@ object. Checkpoints, manifests, sweep files and reports identify an object by it
 
 Names come from the registries (`jaxbandits.catalogue`); an unregistered class has the name `module:QualName`. What the
 code of a class or function computes is not part of a specification; digests of the programs identify it. Reading
-imports no module and runs no code but the constructors of registered classes.
+imports no module and runs no code except the constructors of registered classes.
 """
 
 import dataclasses
@@ -65,7 +65,7 @@ def to_spec(obj: object, name_of: NameOf, data: MutableMapping[str, np.ndarray] 
     Args:
       obj: an algorithm, environment or part, or nested lists, dicts and tuples of them, of numbers and of arrays.
       name_of: function that returns the name of a class or function, or None if it has no name.
-      data: mapping that receives the large arrays by digest.
+      data: mapping to which the large arrays are added, keyed by digest.
 
     Raises:
       InputError: for values that a specification cannot hold (complex numbers, text arrays, tracers).
@@ -79,12 +79,12 @@ def from_spec(value: object, names: Names, data: Mapping[str, np.ndarray] | None
     Args:
       value: JSON value that was written by `to_spec` or by hand.
       names: mapping from names to classes or functions.
-      data: the large arrays by digest.
-      where: the place that errors name, such as `"algorithms.OFUL"`.
+      data: the large arrays, keyed by digest.
+      where: name of the value in error messages, such as `"algorithms.OFUL"`.
 
     Raises:
       InputError: if an entry is unknown or has the wrong type, a value is out of range, or an array is missing; the
-        message names the place.
+        message names the entry.
     """
     obj = _read(value, names, data or {}, where, 0)
     _validate(obj, where)

@@ -27,15 +27,15 @@ def fold(text: str, width: int = WIDTH) -> str:
 
 
 def count_of(n: int, noun: str) -> str:
-    """Format a number of things: "1 seed", "1,000 seeds"."""
+    """Return a number followed by its noun, such as "1 seed" or "1,000 seeds"."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def refill(text: str, width: int = WIDTH) -> str:
     """Wrap the paragraphs of a docstring that have lines longer than `width`; formulas keep their lines.
 
-    A paragraph is a run of lines with one indent, or a bullet with the lines below it; a line with a gap of several
-    spaces in it is a formula or a row of a table.
+    A paragraph consists of consecutive lines with the same indentation, or of a bullet and the lines below it. A line
+    that contains a gap of several spaces is a formula or a row of a table.
     """
     found: list[str] = []
     paragraph: list[str] = []

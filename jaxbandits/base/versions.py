@@ -11,7 +11,7 @@ ENTRY_POINTS = ("jaxbandits.algorithms", "jaxbandits.environments")  # groups by
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that can change numbers, plugins included."""
+    """Return a dict of the versions of Python and of all packages, including plugins, that can change numbers."""
     found = {"python": platform.python_version(), "jaxbandits": __version__}
     for package in ("jax", "jaxlib", "numpy", "scipy", "optax"):
         try:

@@ -1,4 +1,4 @@
-"""Off-policy evaluation: estimate the mean reward of a policy or learner from the log of another policy."""
+"""Off-policy evaluation: estimates of the mean reward of a policy or learner from the log of another policy."""
 
 import dataclasses
 import warnings
@@ -59,11 +59,11 @@ def evaluate(  # noqa: PLR0913
     A learner is replayed on the log in the order of the events (`LoggedReplay`), and the estimate is the mean reward of
     the rounds that counted. The Student interval of this estimate is for the mean reward along the path that the
     learner took on this log. The learner's expected reward over random logs may lie far outside this interval, because
-    it takes a different path on each log.
+    the learner takes a different path on each log.
 
     A warning is issued if the effective sample size is below 50, if fewer than 20 events of positive weight have a
-    reward other than the most common reward, if an interval has no width, if the mean of the importance weights is far
-    from 1, or if the policy plays actions that are not in the log.
+    reward other than the most common reward, if an interval has length zero, if the mean of the importance weights is
+    far from 1, or if the policy plays actions that are not in the log.
 
     Args:
       log: a `Log` with propensities; or `[n]` actions, followed by their rewards `[n]`, propensities `[n]` and the
@@ -75,21 +75,21 @@ def evaluate(  # noqa: PLR0913
         of the log to any of these; or a learner. Rows for events are in the order of the original frame, even if the
         log has a `time`.
       actions: names of all actions in the order of the columns of the policy, if `log` is an array.
-      model: predicted rewards in the same forms as the policy, fitted to other data than the log or by cross-fitting;
+      model: predicted rewards in the same forms as the policy, fitted to data other than the log, or by cross-fitting;
         if given, the table has rows for DR and switch-DR.
       level: level of the intervals, in (0, 1).
-      interval: "bootstrap", "bernstein" or "student"; None: "bootstrap". Like `model`, `largest`, `reward_range` and
-        `max_weight`, it cannot be given for a learner.
-      largest: M, the largest weight in clipped IPS and switch-DR; None: sqrt(n).
-      reward_range: smallest and largest possible reward, for "bernstein"; None: the smallest and largest reward in the
-        log.
-      max_weight: upper bound on the weights, for "bernstein"; None: the maximum over actions of the largest probability
-        under the policy divided by the smallest propensity in the log, which is not a true bound if smaller
+      interval: "bootstrap" (the default), "bernstein" or "student". For a learner, none of `interval`, `model`,
+        `largest`, `reward_range` and `max_weight` can be given.
+      largest: M, the largest weight in clipped IPS and switch-DR; by default sqrt(n).
+      reward_range: smallest and largest possible reward, for "bernstein"; by default the smallest and largest reward in
+        the log.
+      max_weight: upper bound on the weights, for "bernstein". The default is the maximum over actions of the largest
+        probability under the policy divided by the smallest propensity in the log; it is not a true bound if smaller
         propensities are possible.
       seeds: number of trials for which a learner is replayed.
 
     Returns:
-      A table with a row for each method; its method `plot()` draws the intervals.
+      A table with a row (`PolicyValue`) for each estimator; its method `plot()` draws the intervals.
 
     Raises:
       InputError: if shapes do not match, if a number is not finite, if probabilities are invalid, or if the policy is
@@ -202,7 +202,7 @@ def _probabilities(log: Log, policy: object) -> tuple[Log, np.ndarray]:
 
 
 def _call(name: str, value: object, log: Log) -> tuple[object, np.ndarray | None]:
-    """Call a function with the contexts; return its value (or another value unchanged), and the order of its rows."""
+    """Return what a function returns for the contexts, or any other value unchanged, and the order of the rows."""
     if not callable(value) or _is_frame(value):
         return value, log.order
     if log.context is None:

@@ -40,10 +40,11 @@ class PolicyValue(NamedTuple):
     Attributes:
       method: "IPS", "clipped IPS", "SNIPS", "DR", "switch-DR", or "replay" for a learner.
       value: estimate of the mean reward.
-      low: lower end of the interval; for a replay, the interval is for the path that the learner took on this log.
+      low: lower end of the interval. For a replay, the interval is for the mean reward along the path that the learner
+        took on this log.
       high: upper end of the interval.
       ess: effective sample size, (sum w)^2 / sum w^2: the number of events of equal weight whose mean would be equally
-        accurate. For a replay, the mean number of rounds that counted, which the table omits.
+        accurate. For a replay, `ess` is the mean number of rounds that counted, and the table omits it.
       largest_weight: largest importance weight; NaN for a replay.
       support: fraction of the policy's plays whose actions occur in the log.
     """
@@ -64,7 +65,7 @@ class PolicyValue(NamedTuple):
 
 
 class PolicyValues(ResultTable[PolicyValue]):
-    """Table of estimates of the mean reward of a policy, one row per method."""
+    """Table of estimates of the mean reward of a policy, with a row for each estimator."""
 
     def __init__(self, rows: list[PolicyValue], level: float, interval: str, actions: str = ""):
         """Create a table of estimates.
@@ -120,19 +121,19 @@ def estimate_values(
     largest: float,
     bounds: Bounds,
 ) -> PolicyValues:
-    """Estimate the mean reward of a policy by every method, and return the table of estimates.
+    """Estimate the mean reward of a policy by every estimator of this module, and return the table of estimates.
 
     Args:
       log: log of n events, with propensities.
       policy: `[n, K]` probabilities of the actions under the policy.
-      model: `[n, K]` predicted rewards; None: DR and switch-DR are omitted.
+      model: `[n, K]` predicted rewards; None omits DR and switch-DR.
       level: level of the intervals.
       interval: "bootstrap", "bernstein" or "student".
       largest: M, the largest weight in clipped IPS and switch-DR.
       bounds: bounds on weights and rewards.
 
     Raises:
-      InputError: for an unknown interval.
+      InputError: if the interval is unknown.
     """
     if interval not in _INTERVALS:
         raise unknown_name("interval", interval, _INTERVALS)
@@ -168,7 +169,7 @@ def estimate_values(
 
 
 def describe_actions(log: Log) -> str:
-    """Return a text that lists the action names by index; "" if the names are the numbers 0, ..., K - 1."""
+    """Return text with the number, order and names of the actions; "" if the names are the numbers 0, ..., K - 1."""
     return describe_names("actions", log.actions) if names_of_arms(log.actions) else ""
 
 
@@ -244,7 +245,7 @@ def _cells(row: PolicyValue) -> list[str]:
 
 
 def describe_weights(weight: np.ndarray) -> str | None:
-    """Return a message if the mean of the importance weights differs significantly from 1, else None."""
+    """Return a message if the mean importance weight differs from 1 by over 0.05 and 5 standard errors, else None."""
     n, mean = len(weight), weight.mean()
     error = weight.std() / np.sqrt(n)
     if abs(mean - 1.0) <= max(5.0 * error, 0.05):

@@ -56,13 +56,16 @@ class Box:
         return jnp.linalg.norm(points.zeros(shape) + self._furthest)
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]`: low for positive entries of the direction, high for negative ones, the midpoint for zeros."""
+        """Return the point `[d]` with `low` where the direction is positive and `high` where it is negative.
+
+        Where the direction is 0, the coordinate is the midpoint of its interval.
+        """
         del guess
         vertex = jnp.where(direction < 0.0, self.high, self._middle)
         return jnp.where(direction > 0.0, self.low, vertex), None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[d]` of the box, which clips every coordinate."""
+        """Return the nearest point `[d]` of the box, by clipping every coordinate."""
         return jnp.clip(x, self.low, self.high)
 
     def contains(self, x: jax.Array) -> jax.Array:

@@ -43,11 +43,14 @@ class CappedSimplex:
         return points.zeros(shape) + self.total / points.size(shape)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
-        """Return the norm of a vertex."""
+        """Return the norm of a vertex; all vertices have the same norm."""
         return points.norm(self._vertex(jnp.arange(points.size(shape))))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return the vertex `[d]` that fills the smallest coordinates up to the cap; ties go to the first of them."""
+        """Return the vertex `[d]` whose large coordinates are those where the direction is smallest.
+
+        Coordinates are filled up to the cap one by one, until their sum is `total`; ties go to the first coordinate.
+        """
         del guess
         return self._vertex(_rank(direction)), None
 

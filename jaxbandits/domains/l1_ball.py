@@ -44,7 +44,10 @@ class L1Ball:
         return -self.radius * jnp.sign(direction) * unit, None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the Euclidean projection `[d]`; outside the ball, the absolute values are projected on the simplex."""
+        """Return the Euclidean projection `[d]`.
+
+        For a point outside the ball, its absolute values are projected on the simplex, and its signs are kept.
+        """
         outside = jnp.sum(jnp.abs(x)) > self.radius
         return points.where(outside, jnp.sign(x) * project_simplex(jnp.abs(x), self.radius), x)
 

@@ -29,11 +29,11 @@ class NuclearBall:
     best pair in a Krylov space of `iterations` orthogonal vectors, which starts from the right vector of the previous
     answer. This takes 2 `iterations` products of the direction with a vector, and no other operation on all entries of
     the direction. The answer always lies in the ball. Its accuracy is given by the `residual` in the returned guess:
-    the value `<direction, V>` lies within `radius residual s` of the value that belongs to some singular value s of the
-    direction. The residual gives no information about singular vectors that are orthogonal to the whole Krylov space.
-    Every start therefore contains a small multiple of a fixed random vector, so that the top singular vector is
-    unlikely to be missed in many calls. `top_singular_value` is an independent check (docs/rates.md has figures for a
-    matrix of 943 x 1682).
+    for some singular value s of the direction, `<direction, V>` lies within `radius residual s` of `-radius s`. The
+    residual gives no information about singular vectors that are orthogonal to the whole Krylov space. Every start
+    therefore contains a small multiple of a fixed random vector, so that the top singular vector is unlikely to be
+    missed in many calls. `top_singular_value` is an independent check (docs/rates.md has figures for a matrix of 943 x
+    1682).
 
     XLA fuses the outer product of the two vectors into the code that uses it, so that `x + sigma (V - x)` is a single
     rank-one update.
@@ -45,7 +45,7 @@ class NuclearBall:
 
     @property
     def diameter(self) -> ArrayLike:
-        """The Frobenius norm of the difference of two opposite rank-one matrices."""
+        """The Frobenius norm of the difference of two opposite rank-one matrices of norm `radius`."""
         return 2.0 * self.radius
 
     def zero(self, shape: Shape) -> jax.Array:

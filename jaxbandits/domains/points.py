@@ -144,7 +144,7 @@ def where(condition: ArrayLike, x: T, y: T) -> T:
 
 
 def check(x: Point, shape: Shape, name: str) -> None:
-    """Check that a point given by the user has the expected shape; a sweep may add leading axes to its arrays.
+    """Check that a point given by the user has the expected shape; further leading axes, as in a sweep, are accepted.
 
     Raises:
       InputError: if the shapes differ; the message names the point and both shapes.

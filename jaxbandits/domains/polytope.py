@@ -43,7 +43,7 @@ class Polytope:
         return jnp.sqrt(jnp.max(jnp.sum(jnp.asarray(self.vertices) ** 2, axis=1)))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return the vertex `[d]` with the smallest inner product, the first such vertex if several are equal."""
+        """Return the vertex `[d]` whose inner product with the direction is smallest; ties go to the first vertex."""
         del guess
         best = first_axis.argmin(self.vertices @ direction)
         return combine(indicator(best, len(self.vertices)), self.vertices), None

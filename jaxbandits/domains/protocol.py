@@ -71,7 +71,7 @@ def offers(domain: ConvexSet) -> tuple[str, ...]:
 
 
 def check(domain: ConvexSet, name: str, *members: str) -> None:
-    """Check that a domain has the given members.
+    """Check that a domain has the given members; `name` is the name of the field that contains it.
 
     Raises:
       InputError: if a member is missing; the message names the field, the class of the domain, the missing member and

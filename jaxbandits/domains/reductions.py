@@ -1,7 +1,7 @@
-"""From R^d to a convex set X, for learners whose analysis needs all of R^d (Cutkosky, ICML 2020).
+"""Reduction of learning on a convex set X to learning on all of R^d (Cutkosky, ICML 2020).
 
-The learner proposes `y`, the projection `x = P_X(y)` is played, and the learner receives a surrogate of the gradient
-`g`:
+It serves learners whose analysis needs all of R^d. The learner proposes `y` in R^d, the projection `x = P_X(y)` is
+played, and the learner receives a surrogate g' of the gradient `g`:
 
     g'  = g                  if <g, y - x> >= 0,        n = (y - x) / ||y - x||
         = g - <g, n> n       otherwise

@@ -21,7 +21,8 @@ class Shrunk:
     """`{(1 - shrink) x + shrink c: x in base}`. The methods `lmo`, `project` and `contains` exist if `base` has them.
 
     The centre c is `base.center`, the centre of the largest ball inside `base`. A set without interior points has no
-    such centre and cannot be shrunk. Learners start from the image of the point from which they would start on `base`.
+    such centre and cannot be shrunk. If learners would start on `base` from x, they start here from the image `(1 -
+    shrink) x + shrink c`.
     """
 
     base: Any = param(factory=L2Ball, doc="the set K; it needs center and inner_radius")
@@ -52,7 +53,7 @@ class Shrunk:
 
     @property
     def lmo(self) -> Callable[..., tuple[Point, PyTree]]:
-        """The method `lmo(direction, guess)` of `protocol.Domain`, which returns the image of the answer of `base`."""
+        """The method `lmo(direction, guess)` of `protocol.Domain`: maps the point of `base.lmo` to its image."""
         of_base = self.base.lmo
 
         def lmo(direction: Point, guess: PyTree = None) -> tuple[Point, PyTree]:

@@ -9,7 +9,7 @@ from jaxbandits.domains.points import Point, Shape
 
 @pytree
 class WholeSpace:
-    """The space $R^d$, the space of all matrices of a shape, or that of all parameters of a model."""
+    """The space $R^d$, the space of all matrices of a shape, or the space of all parameters of a model."""
 
     @property
     def diameter(self) -> float:

@@ -25,7 +25,7 @@ def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -
 
     Args:
       arms: `[K, d]`.
-      mask: `[K]` True where the arm may be played, with at least one True; None: all arms may be played.
+      mask: `[K]` True where the arm may be played, with at least one True; None if all arms may be played.
       score: function that maps the features `[d]` of an arm to its score `[]`.
     """
     return choose_best(arms, mask, jax.vmap(score)(arms))
@@ -45,7 +45,7 @@ def decide(obs: ArmObs | ContextObs | AdviceObs, index: jax.Array, probability: 
 
 
 def draw_arm(key: jax.Array, obs: ArmObs | ContextObs | AdviceObs, weights: jax.Array) -> ArmDecision:
-    """Draw an arm of the round from probabilities `[K]`.
+    """Draw an arm of the round from probabilities `[K]`, and return the decision to play it.
 
     The probability in the decision is at least the resolution of the draw, so that importance weights are bounded.
     """
@@ -54,7 +54,7 @@ def draw_arm(key: jax.Array, obs: ArmObs | ContextObs | AdviceObs, weights: jax.
 
 
 def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
-    """Return `argmax_x x'center + radius ||x||_inverse`.
+    """Return `argmax_x x'center + radius ||x||_inverse` over the available arms x.
 
     This is the arm that maximises x'theta jointly over the arms and over an ellipsoid of parameters theta.
 

@@ -1,8 +1,9 @@
 """Sums of the rewards of each arm over bins of equal size, for estimators that need more than the total reward.
 
-The n rewards of an arm are divided into bins of N consecutive rewards, N a power of two; only the sums of the bins are
-stored. When all B bins are full, neighbouring bins are merged and N doubles; from then on at least B / 2 bins are
-complete. As long as n <= B, N is 1 and every reward is stored. The memory is $O(B K)$ for any number of rounds.
+The n rewards of an arm are divided into at most B bins of N consecutive rewards each, where N is a power of two. Only
+the sums of the bins are stored. N is 1 as long as n <= B, so that every reward is stored. Whenever all B bins are full,
+neighbouring bins are merged and N doubles; after the first merge, at least B / 2 bins are always complete. The memory
+is $O(B K)$ for any number of rounds.
 
 If rewards are independent and identically distributed with variance s^2, so are the means of complete bins, with
 variance s^2 / N.
@@ -23,12 +24,12 @@ class Bins(NamedTuple):
 
     @property
     def complete(self) -> jax.Array:
-        """`[K]` number of complete bins."""
+        """Number `[K]` of complete bins."""
         return jnp.floor(self.count / self.size)
 
     @property
     def mean(self) -> jax.Array:
-        """`[B, K]` means of the complete bins."""
+        """Means `[B, K]` of the complete bins; the entries of other bins have no meaning."""
         return self.total * (1.0 / self.size)  # exact: N is a power of two
 
 
@@ -36,8 +37,8 @@ def empty(n_bins: int, n_arms: int) -> Bins:
     """Return bins without rewards.
 
     Args:
-      n_bins: B, even.
-      n_arms: K.
+      n_bins: B, an even number.
+      n_arms: number of arms K.
     """
     return Bins(jnp.zeros(n_arms), jnp.ones(n_arms), jnp.zeros((n_bins, n_arms)))
 

@@ -27,12 +27,12 @@ class Counts(Protocol):
 
     @property
     def count(self) -> jax.Array:
-        """`[K]` number of rewards."""
+        """Number `[K]` of rewards."""
         ...
 
     @property
     def total(self) -> jax.Array:
-        """`[K]` sum of rewards."""
+        """Sum `[K]` of the rewards."""
         ...
 
 
@@ -70,9 +70,9 @@ class GLR:
 
     m_{i:j} is the mean of the rewards i, ..., j of an arm that has n rewards since its last restart. All arms are
     tested after every `period` rounds, and only the ends of earlier periods are considered as split points; the paper
-    instead tests an arm after a number of plays of this arm. Since tests occur in the same rounds for all arms and
-    trials, other rounds skip them, and the history has one row per period. Time per test and memory are $O(K T /
-    period)$.
+    instead tests an arm after a number of plays of this arm. All arms and trials are tested in the same rounds. Other
+    rounds therefore skip the cost of a test, and the history has only one row per period. Time per test and memory are
+    $O(K T / period)$.
     """
 
     horizon: int = static(range="[1, inf)", doc="T, number of rounds whose split points are stored")
@@ -135,14 +135,14 @@ class WindowedState(NamedTuple):
 
 @pytree
 class HalfWindows:
-    """Test of M-UCB (Cao, Wen, Kveton & Xie, AISTATS 2019): compares the halves of the last w rewards of an arm.
+    """Test of M-UCB (Cao, Wen, Kveton & Xie, AISTATS 2019), which compares the halves of the last w rewards of an arm.
 
         |sum of the newer w/2 rewards - sum of the older w/2| > b
 
     Only the arm that was played is tested, and only if it has at least w rewards. The cost per round is $O(K w)$.
     """
 
-    window: int = static(150, "[2, inf)", "w, number of rewards of an arm that are compared; even")
+    window: int = static(150, "[2, inf)", "w, number of rewards of an arm that are compared, an even number")
     threshold: ArrayLike = param(40.0, "(0, inf)", "b, threshold of the test")
 
     def check(self) -> None:
@@ -188,7 +188,7 @@ class CUSUM:
 
         g+ <- max(0, g+ + x - u - eps),   g- <- max(0, g- + u - x - eps),   changed if max(g+, g-) > h
 
-    The cost per round is $O(K)$.
+    x is a reward of the arm after its first M rewards. The cost per round is $O(K)$.
     """
 
     threshold: ArrayLike = param(10.0, "(0, inf)", "h, threshold of the test")

@@ -1,6 +1,6 @@
 """Scores of fixed arms: `x'theta` and `x'V^{-1} x` of every arm are updated in each round instead of recomputed.
 
-A round changes V^{-1} by one outer product. With p_k = x_k'u
+A round subtracts one outer product c u u' from V^{-1} and adds a step s u to theta. With p_k = x_k'u
 
     V^{-1} <- V^{-1} - c u u'       hence   x_k'V^{-1} x_k  <-  x_k'V^{-1} x_k - c p_k^2
     theta  <- theta + s u           hence   x_k'theta       <-  x_k'theta + s p_k
@@ -10,11 +10,10 @@ rounds, and after 1, 2, 4, ... rounds, since in the first few rounds V^{-1} may 
 errors of its initial value.
 
 Updated and recomputed scores differ only by rounding errors, which a refresh resets. Let eps be the machine epsilon of
-the type, s the round of the last refresh and R = `REFRESH`. Then
+the type, r the round of the last refresh and R = `REFRESH`. Then
 
-    |width_sq_k - x_k'V_t^{-1} x_k|  <=  (R + 4d) eps ||x_k||^2 trace(V_s^{-1})
-    |mean_k - x_k'theta_t|           <=  (R + 4d) eps ||x_k|| (||theta_s|| + sum of the norms ||s u|| of the steps since
-    round s)
+    |width_sq_k - x_k'V_t^{-1} x_k|  <=  (R + 4d) eps ||x_k||^2 trace(V_r^{-1})
+    |mean_k - x_k'theta_t|           <=  (R + 4d) eps ||x_k|| (||theta_r|| + sum of ||s u|| over the rounds since r)
 
 for every number of rounds. Each update rounds `width_sq`, which never grows, and adds the rounding error of c p_k^2;
 the sum of these errors is bounded in terms of the decrease of `width_sq`. The bound includes the rounding errors of
@@ -50,7 +49,7 @@ class Scores(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Update in one round: $V^{-1} <- V^{-1}$ - weight u u' and $theta <- theta$ + length u."""
+    """Update in one round: `V^{-1} <- V^{-1} - weight u u'` and `theta <- theta + length u`."""
 
     direction: Vector  # [d]  u
     weight: jax.Array  # []  c
@@ -65,7 +64,10 @@ def start(obs: ArmObs, theta: Vector, inverse: Inverse) -> Scores | None:
 
 
 def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
-    """Return `argmax_x x'theta + radius ||x||_inverse` over the available arms, from the scores if given."""
+    """Return `argmax_x x'theta + radius ||x||_inverse` over the available arms.
+
+    If scores are given, they are used; otherwise theta, the inverse V^{-1} and the arms determine the result.
+    """
     if scores is None:
         return optimistic_arm(obs.arms, obs.mask, theta, inverse, radius)
     return choose_best(obs.arms, obs.mask, optimistic(*scores, jnp.asarray(radius)))

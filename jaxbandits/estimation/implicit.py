@@ -2,8 +2,8 @@
 
     argmin_{theta in Theta} ||theta - theta_t||^2_W / (2 c) + n log(1 + e^z) - s z,   z = x'theta
 
-With n = 1 this is the update for a reward s; with n = 2 and s = 1 the loss is the sum of the losses of both possible
-rewards, 0 and 1.
+x is an arm, W a positive definite matrix, Theta a convex set and c > 0. With n = 1 this is the update for a reward s;
+with n = 2 and s = 1 the loss is the sum of the losses of both possible rewards, 0 and 1.
 """
 
 from collections.abc import Callable
@@ -35,11 +35,13 @@ def logistic_step(
     bound: ArrayLike,
     project: Projection,
 ) -> Vector:
-    """Return the minimiser of the problem in the module's docstring, up to rounding.
+    """Return the minimiser of the following problem, up to rounding.
 
-    If the loss is replaced by its quadratic model at the current z, the problem is a projection. The solution of this
-    projection lies on the same side of the current z as the true minimiser. The iteration is therefore Newton's method
-    inside a shrinking bracket.
+        argmin_{theta in Theta} ||theta - theta_t||^2_W / (2 c) + n log(1 + e^z) - s z,   z = x'theta
+
+    If the loss is replaced by its quadratic model at the current z, the problem becomes a projection on Theta. The z of
+    this projection lies on the same side of the current z as that of the true minimiser. The iteration is therefore
+    Newton's method inside a shrinking bracket.
 
     Args:
       inverse: W^{-1}.

@@ -11,14 +11,14 @@ from jaxbandits.types import SetDecision
 
 
 def top_items(scores: jax.Array, mask: Any, size: int) -> jax.Array:
-    """Return the available items with the largest scores, in decreasing order, int32 `[m]`.
+    """Return the available items with the largest scores, in order of decreasing score, as int32 `[m]`.
 
     Items with equal scores are in the order of their indices, and NaN ranks lowest. If fewer than m items are
     available, the last entries of the result are -1.
 
     Args:
       scores: `[L]`.
-      mask: `[L]` True where the item may be chosen; None: all items may be chosen.
+      mask: `[L]` True where the item may be chosen; None if all items may be chosen.
       size: m, number of items to select, from 1 to L.
     """
     lowest = jnp.finfo(scores.dtype).min  # above masked items, and at most every score except NaN
@@ -30,7 +30,7 @@ def top_items(scores: jax.Array, mask: Any, size: int) -> jax.Array:
 
 
 def item_sums(items: jax.Array, values: jax.Array, n_items: int) -> jax.Array:
-    """Return the sum `[L]` over the values `[m]` of each of L = `n_items` items; values whose item is -1 are ignored.
+    """Return `[L]`, the sum of the values `[m]` of each of L = `n_items` items; values whose item is -1 are ignored.
 
     The cost is O(m L), vectorised over trials; a scatter of m entries would not be vectorised.
     """
@@ -39,7 +39,7 @@ def item_sums(items: jax.Array, values: jax.Array, n_items: int) -> jax.Array:
 
 
 def are_admissible(items: jax.Array, n_items: int, mask: Any = None) -> jax.Array:
-    """Return True if the items `[m]` are all different, in range and available; -1 stands for no item."""
+    """Return True if the items `[m]` are all different, in range and available; entries of -1 stand for no item."""
     is_item = items >= 0
     # Number of pairs of positions with the same item, including each position paired with itself.
     equal = jnp.sum((items[:, None] == items) & is_item, dtype=jnp.int32)
@@ -50,7 +50,7 @@ def are_admissible(items: jax.Array, n_items: int, mask: Any = None) -> jax.Arra
 
 
 def check_items(shown: int, n_items: int) -> None:
-    """Raise `InputError` unless the observation has `n_items` items."""
+    """Raise `InputError` unless the number of items in the observation, `shown`, is `n_items`."""
     if shown != n_items:
         raise InputError(f"the environment has {shown} items, but the learner has n_items={n_items}")
 

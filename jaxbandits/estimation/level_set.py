@@ -3,8 +3,8 @@
     minimise      argmin L(theta)                                                          over R^d or {||theta|| <= S}
     maximise      max x'theta   subject to   L(theta) - min L <= B  and  ||theta|| <= S     for every arm x
 
-L is a function that returns value, gradient and Hessian (`estimation.likelihood`). It is a sum over all rounds and
-therefore expensive to evaluate. Both methods replace L by its quadratic model, solve the resulting problem with the
+L is given as a function that returns value, gradient and Hessian (`estimation.likelihood`). Since L is a sum over all
+rounds, it is expensive to evaluate. Both methods replace L by its quadratic model, solve the resulting problem with the
 ball constraint exactly, and evaluate L at the solution; this is Newton's method, and its analogue for a constraint. A
 few evaluations in a `while_loop` suffice; under `vmap` the loop runs until the slowest trial and arm has finished.
 """
@@ -42,14 +42,14 @@ class _Descent(NamedTuple):
 
 
 def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = None, wanted: ArrayLike = True) -> Vector:
-    """Return `argmin L` over the ball, or over R^d when `radius` is None, by Newton's method from `start`.
+    """Return `argmin L` over the ball of radius `radius`, or over R^d if `radius` is None, by Newton's method.
 
     Each step minimises the quadratic model exactly over the ball and is halved until L decreases. When the predicted
     decrease is below the rounding error of L, the step is taken without an evaluation of L, and the search ends.
 
     Args:
       objective: L; with `radius=None` its Hessian must be positive definite.
-      start: `[d]` starting point in the ball; close to the minimiser, two or three evaluations suffice.
+      start: `[d]` starting point in the ball; if it is close to the minimiser, two or three evaluations suffice.
       radius: radius of the ball, > 0.
       wanted: `[]`; if False, `start` is returned, at no cost if `wanted` is False for all trials of a batch.
     """
@@ -139,15 +139,16 @@ def maximise(
     maximiser has `L - L(estimate) > 1.1 slack`, the search moves back along the segment to the estimate until it finds
     a point near the boundary of the level set. Near the solution a pass squares the error: on average a search needs 4
     to 5 passes from the estimate, and 2 from the solution of the previous round. In float64 the error of the values is
-    then about 1e-12 S. After `_FREE_PASSES` passes, a step that makes no progress is halved, so that every search ends.
+    then about 1e-12 times the radius. After `_FREE_PASSES` passes, a step that makes no progress is halved, so that
+    every search ends.
 
     Args:
       objective: L minus its value at the estimate, so that `objective(estimate).value == 0`.
       estimate: `[d]` the minimiser of L over the ball, or over R^d if `radius` is None.
       slack: `[]` B > 0.
       arms: `[K, d]`.
-      radius: radius of the ball; None: no ball, which requires a positive definite Hessian.
-      start: points in the ball near the solutions, and multipliers; None: all searches start at the estimate.
+      radius: radius of the ball; None for no ball, which requires a positive definite Hessian.
+      start: points in the ball near the solutions, and multipliers; None to start all searches at the estimate.
 
     Returns:
       The K values, and the points that attain them.

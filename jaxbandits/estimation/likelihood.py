@@ -2,7 +2,7 @@
 
     L(theta) = sum_s [m(x_s'theta) - r_s x_s'theta] / g + ridge ||theta||^2 / 2
 
-For each distinct arm, it depends only on the number of plays and the total reward. The functions below therefore accept
+For each distinct arm, L depends only on the number of plays and the total reward. The functions below therefore accept
 two kinds of data:
 
 * `Pulls`, if the same K arms are offered in every round. Memory and evaluation cost O(K), for every t.
@@ -73,9 +73,9 @@ def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> D
 def record(
     data: Data, t: jax.Array, arms: jax.Array, decision: Decision, reward: jax.Array, member: ArrayLike = 1.0
 ) -> Data:
-    """Return the data after adding round t = 0, 1, ..., in which `decision` was played.
+    """Return the data after adding round t = 0, 1, ..., in which `decision` was played among `arms` `[K, d]`.
 
-    If `member` is 0, the round does not contribute.
+    If `member` is 0, the round does not contribute; by default it is 1.
 
     If the arms of `Pulls` change, or if a round exceeds the capacity of `Samples`, every later evaluation is NaN,
     because the estimate would otherwise be silently wrong.
@@ -98,7 +98,7 @@ def _count(
 
 
 class Likelihood:
-    """L after a given number of rounds, as a function of theta. It is not a pytree and is created when it is needed.
+    """Function L of theta after a given number of rounds. It is not a pytree and is created when it is needed.
 
     Attributes:
       origin: `[d]` point whose value is subtracted from every value. The difference is computed sample by sample, so
@@ -144,7 +144,7 @@ class Likelihood:
 
 
 def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: ArrayLike = 0) -> None:
-    """Check the fields of a learner that can use either kind of data.
+    """Check the fields of a learner that can use `Pulls` or `Samples`; `name` is its name in error messages.
 
     Raises:
       InputError: unless exactly one of `n_arms` and `capacity` is given, and `capacity` is at least the horizon.
@@ -161,7 +161,7 @@ def check_form(name: str, n_arms: int | None, capacity: int | None, horizon: Arr
 
 
 def check_link(name: str, link: Any, bound: ArrayLike) -> None:
-    """Check that a link is defined for all parameters in a ball around 0.
+    """Check that a link is defined on [-bound, bound]; `name` is the name of the learner in error messages.
 
     Raises:
       InputError: if the value is not a link, or if the link is not defined on [-bound, bound].

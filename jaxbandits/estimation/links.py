@@ -1,11 +1,11 @@
-"""Links of generalised linear models; each class has all functions and constants of an exponential family.
+"""Links of generalised linear models; each class defines the functions and constants of an exponential family.
 
     p(r | z) = exp((r z - m(z)) / g + h(r, g)),   z = x'theta,   E[r] = mu(z) = m'(z),   Var[r] = g mu'(z)
 
 A link is a frozen pytree. It is a field of the algorithm (the assumed link) and of the environment (the true link), so
 that a misspecified model needs only a different argument. A new link is a class with the members of `Link`, decorated
 with `@pytree` so that its parameters are traced; no other code needs to change. Every estimator requires that `mu` is
-increasing and that `|mu''| <= R mu'`.
+increasing and that `|mu''| <= R mu'` for a constant R.
 
 A link with bounded rewards has the property `reward_range`, the interval that contains them.
 
@@ -65,10 +65,10 @@ class Link(Protocol):
 
 
 def lipschitz(link: Link, count: ArrayLike, bound: ArrayLike, dim: int, delta: ArrayLike) -> jax.Array | None:
-    """Return a Lipschitz constant of the negative log-likelihood of `count` rounds, on the ball and for unit arms.
+    """Return a Lipschitz constant of the negative log-likelihood of `count` rounds on a ball of parameters.
 
-    The constants are those of OFUGLB (Lee, Yun & Jun, NeurIPS 2024). The result is None if the link defines no
-    constant; use the sum of `reward_lipschitz` instead.
+    The arms have norm at most 1. The constants are those of OFUGLB (Lee, Yun & Jun, NeurIPS 2024). The result is None
+    if the link defines no constant; then use the sum of `reward_lipschitz` over the rounds.
 
     Args:
       link: the link of the model.
@@ -82,9 +82,10 @@ def lipschitz(link: Link, count: ArrayLike, bound: ArrayLike, dim: int, delta: A
 
 
 def reward_lipschitz(link: Link, reward: ArrayLike, bound: ArrayLike) -> jax.Array:
-    """Return the Lipschitz constant of the negative log-likelihood of one round, given its reward.
+    """Return the Lipschitz constant of the negative log-likelihood of one round, given its reward r.
 
-    It is the larger of `|mu(S) - r| / g` and `|mu(-S) - r| / g`.
+    It is the larger of `|mu(S) - r| / g` and `|mu(-S) - r| / g`, where S is `bound`, the radius of the ball of
+    parameters, and arms have norm at most 1.
     """
     high, low = link.mean(jnp.asarray(bound)), link.mean(jnp.negative(bound))
     return jnp.maximum(jnp.abs(high - reward), jnp.abs(low - reward)) / link.dispersion
@@ -204,8 +205,8 @@ class Exponential:
 
     The natural parameter is negative, so that 0 cannot be in the parameter set. Use a learner and an environment whose
     parameter ball has a `center`, and arms with `x'theta <= -margin` for every theta in the ball. For $z >= 0$ nothing
-    is clipped: the log-partition function is infinite or NaN there, and the mean is meaningless. The correct value of
-    R is 2 / margin, since `mu''/mu' = 2/|z|`; the paper states $R = 0$.
+    is clipped: the log-partition function is infinite or NaN there, and the mean has no meaning. The correct value of R
+    is 2 / margin, since `mu''/mu' = 2/|z|`; the paper states $R = 0$.
     """
 
     margin: ArrayLike = param(1.0, "(0, inf)", "smallest |z| over arms and parameters; R = 2 / margin")

@@ -55,8 +55,8 @@ def moments(
     """Return the moments of the features of the first `count` rows.
 
     Args:
-      features: function that maps parameters and inputs `[n, m]` to features `[n, d]`. Pass the same object in every
-        call, because compiled functions are cached by it.
+      features: function that maps parameters and inputs `[n, m]` to features `[n, d]`. Pass the same function object in
+        every call, because it is the key under which compiled functions are cached.
       parameters: parameters of `features`.
       inputs: `[n, m]` inputs of the rows.
       group: `[n]` group of each row, from 0.

@@ -1,7 +1,7 @@
 """Oracles of combinatorial bandits, which compute the set of items with the largest sum of scores under constraints.
 
     items = oracle.best(scores, mask)        [m] int32 from scores `[L]`; -1 at positions without an item
-    oracle.admits(items)                     whether a set of items satisfies the constraints
+    oracle.admits(items)                     True if a set of items satisfies the constraints
 
 The fields of an oracle are static, since the compiled code depends on them.
 """
@@ -43,7 +43,7 @@ class TopM:
             raise InputError(f"TopM.size must be at most n_items={n_items}, got {self.size}")
 
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:
-        """Return the items `[m]` with the largest scores `[L]` among those that a mask `[L]` allows (None: all)."""
+        """Return the items `[m]` with the largest scores `[L]` among those that a mask `[L]` allows (all if None)."""
         return top_items(scores, mask, self.size)
 
     def admits(self, items: jax.Array) -> jax.Array:
@@ -72,7 +72,7 @@ class Partition:
             )
 
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:
-        """Return the item with the largest score of each block `[m]`; -1 for a block without an allowed item."""
+        """Return `[m]`, the item with the largest score in each block; -1 for a block without an allowed item."""
         allowed = jnp.ones(len(scores), bool) if mask is None else jnp.asarray(mask)
         by_block = jnp.where(allowed, scores, -jnp.inf).reshape(self.blocks, self.block_size)
         found = jax.vmap(first_axis.argmax)(by_block)

@@ -61,7 +61,7 @@ def draw(  # noqa: PLR0913
     order: Sequence[str] | None = None,
     **settings: Any,
 ) -> "Axes":
-    """Draw one curve per label, hyperparameter point and entry (see `Result.plot`).
+    """Draw a curve for each label, hyperparameter point and entry of a vector metric (see `Result.plot`).
 
     If a label is in `order`, its colour depends only on its position in `order`.
     """
@@ -138,8 +138,8 @@ def legend(ax: "Axes", title: str, outside: bool = False) -> None:
 def first_colours(result: LabelledTrials) -> dict[str, int]:
     """Return the colour index of the first curve of every label of a result.
 
-    The index depends neither on the metric nor on the other curves, so that a label looks the same in all figures of a
-    result.
+    The index depends neither on the metric nor on which labels are drawn, so that a label looks the same in all figures
+    of a result.
     """
     places, at = {}, 0
     for label, trials in result.trials.items():
@@ -202,7 +202,7 @@ def heatmap(
     minimise: bool,
     at: Mapping[str, int],
 ) -> "Axes":
-    """Draw means over two swept fields (see `Result.heatmap`)."""
+    """Draw a heat map of final means over two swept fields (see `Result.heatmap`)."""
     first, second = fields
     checked_name("scale", scale, ("auto", "linear", "log"))
     ranges.flag("minimise", minimise)
@@ -377,7 +377,7 @@ def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: 
 def look(i: int) -> dict[str, Any]:
     """Return the colour, line style and marker of the i-th curve, as a dict of line settings.
 
-    No two curves look alike, and no colour repeats within 16 consecutive curves.
+    No two curves of a figure look alike, and no colour repeats within 16 consecutive curves.
     """
     turn = i // 8
     style, marker = STYLES[(i + turn) % 8], MARKERS[(i + 3 * turn) % 8]

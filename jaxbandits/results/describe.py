@@ -20,7 +20,7 @@ _NOT_SAID = ("digest", "programs")  # entries of a specification that do not hel
 
 
 def text(result: "Result") -> str:
-    """Return a text with the sizes, metrics, seeds and settings of every label, and information on the run."""
+    """Return text with the sizes, metrics, seeds and settings of every label, and information on the run."""
     lines = []
     for label, trials in result.trials.items():
         failed = int((~trials.healthy).sum())

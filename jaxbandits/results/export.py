@@ -104,7 +104,7 @@ def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Format comma-separated rows; an apostrophe is put before text that a spreadsheet would run as a formula."""
+    """Return rows as comma-separated text, with an apostrophe before text that a spreadsheet would run as a formula."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerows(
@@ -139,8 +139,8 @@ def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]
 def write_netcdf(datasets: "Mapping[str, Dataset]", path: str | os.PathLike[str]) -> Path:
     """Write datasets as one NetCDF file with a group for each label, whose attribute `label` is the full label.
 
-    In names of groups and variables, "/" becomes "-", because NetCDF uses "/" for nesting; duplicate names get a
-    number. The file is built in memory, because the HDF5 library crashes the process if a disk is full.
+    In names of groups and variables, "/" becomes "-", because NetCDF uses "/" for nesting; duplicate names are
+    numbered. The file is built in memory, because the HDF5 library crashes the process if a disk is full.
     """
     path = files.path_of(path)
     library, buffer = optional("h5netcdf"), io.BytesIO()
@@ -172,7 +172,10 @@ def _plain_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:
-    """Return the tidy columns of a label: one row per (point, seed, round), one column per metric entry (`risk[2]`)."""
+    """Return the columns of a label's tidy table by name; the table has a row for each point, seed and round.
+
+    A vector metric has a column for each entry, such as `risk[2]`.
+    """
     shape = (len(trials.points), len(trials.seeds), len(trials.record_points))
     h, s, m = (axis.ravel() for axis in np.indices(shape))
     found = {"label": np.full(len(h), label)}

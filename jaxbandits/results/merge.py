@@ -1,4 +1,4 @@
-"""Merge results of the same job that were run on different seeds or at different points."""
+"""Merging of results of the same job that were run on different seeds or at different points."""
 
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
@@ -13,11 +13,14 @@ from jaxbandits.base.exact import exact_key
 from jaxbandits.base.foreign import lack_of_identity
 from jaxbandits.results.result import Result
 
+_LONGEST = 60  # largest number of characters of a value in a message
+
 
 def merge(results: Sequence[Result]) -> Result:
     """Merge results; trials with the same label are joined over points and seeds.
 
-    The bits of every trial are unchanged, so shards that differ in `first_seed` merge to the result of one run.
+    The bits of every trial are unchanged, so that shards that differ only in `first_seed` merge into the result of a
+    single run.
 
     Args:
       results: at least one result. All must have the same base seed. Results that share a label must have the same job
@@ -48,14 +51,14 @@ def _check_identified(label: str, parts: Sequence[Trials]) -> None:
 
 
 def join(results: Sequence[Result]) -> Result:
-    """Merge results that one process computed, so that their host code is the same.
+    """Merge results that one process computed, so that the same code computed all of them.
 
     Raises:
       InputError: as for `merge`, except that digests need not identify the code.
     """
     info = results[0].info
     for other in results[1:]:
-        _same("base_seed", info.get("base_seed"), other.info.get("base_seed"), "the results")
+        _same("base_seed", info.get("base_seed"), other.info.get("base_seed"), None)
     labels = dict.fromkeys(label for result in results for label in result)
     trials = {label: _join(label, [r[label] for r in results if label in r.trials]) for label in labels}
     walls = [result.info["wall_s"] for result in results if "wall_s" in result.info]
@@ -127,17 +130,32 @@ def _key(point: Mapping[str, Any]) -> Hashable:
     return exact_key(tuple(point.items()))
 
 
-def _same(field: str, first: object, second: object, label: str) -> None:
-    if first != second:
-        if isinstance(first, Mapping) and isinstance(second, Mapping):  # the innermost field that differs
-            for name in dict.fromkeys([*first, *second]):
-                _same(f"{field}.{name}", first.get(name), second.get(name), label)
-        raise InputError(f"cannot merge: {field} of {label} differs: {_short(first)} and {_short(second)}")
+def _same(field: str, first: object, second: object, label: str | None) -> None:
+    """Raise an error that names the innermost field in which two values differ; `label` None stands for the results."""
+    if first == second:
+        return
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for name in dict.fromkeys([*first, *second]):
+            _same(f"{field}.{name}", first.get(name), second.get(name), label)
+    one, other = _excerpts(repr(first), repr(second))
+    have = "they have" if label is None else f"{label} has"
+    raise InputError(f"cannot merge: results must have the same {field}, but {have} {one} and {other}")
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _excerpts(first: str, second: str) -> tuple[str, str]:
+    """Shorten two different texts to 60 characters around the first place at which they differ."""
+    if max(len(first), len(second)) <= _LONGEST:
+        return first, second
+    common = next(
+        (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )
+    start = max(0, common - _LONGEST // 2)
+
+    def cut(text: str) -> str:
+        part = text[start : start + _LONGEST]
+        return "..." * (start > 0) + part + "..." * (start + _LONGEST < len(text))
+
+    return cut(first), cut(second)
 
 
 def _timing(parts: Sequence[TimingInfo]) -> TimingInfo:

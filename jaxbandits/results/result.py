@@ -78,9 +78,9 @@ class Result(LabelledTrials):
     def table(self, metric: str | None = None, level: float = 0.95, **at: int) -> TextTable:
         """Return `summary` as aligned text, as on the command line; a notebook shows it as HTML.
 
-        `ns/round` is the wall time that a worker spends on one round of one trial, in nanoseconds, without compilation:
-        the median over batches. Workers that share cores make it longer, so compare it within one run only. The text
-        has a method `to_latex`.
+        `ns/round` is the wall time that a worker spends on one round of one trial, in nanoseconds, without compilation
+        (median over batches). It is longer if workers share cores, so compare it only within one run. The returned
+        table has a method `to_latex`.
 
         Raises:
           InputError: as for `summary`.
@@ -133,12 +133,12 @@ class Result(LabelledTrials):
             point; `"environment"` chooses by the mean, separately for every point of the environment. A failed trial
             counts as infinitely bad.
           minimise: True if smaller values are better.
-          select: share, in (0, 1), or number of the seeds on which the choice is made.
+          select: fraction, in (0, 1), or number of the seeds that are used for the choice.
           level: coverage of the interval on the evaluation seeds.
 
         Returns:
-          A dict from the labels that measured the metric to a `Best` each; with `by="environment"`, to a table with one
-          `Best` for each point of the environment.
+          A dict that maps each label that measured the metric to a `Best` or, with `by="environment"`, to a table with
+          a `Best` for each point of the environment.
 
         Raises:
           InputError: for an unknown name, an invalid criterion, a vector metric if `by` is not a function, too few
@@ -198,19 +198,19 @@ class Result(LabelledTrials):
     ) -> ResultTable[Pair]:
         """Compare all pairs of labels or hyperparameter points at the horizon, on their common seeds.
 
-        For each pair, the result has the mean difference and the share of seeds on which the first ends below the
-        second (the probability of improvement), with intervals that hold simultaneously with probability `level`
-        (Bonferroni). Intervals of means are corrected for skewness; if the skewness is strong, they need about 50
-        seeds; `jaxbandits.analysis.pairs` has the measured errors. After `compare(..., until=...)` the intervals take
-        the data-dependent stopping into account. A difference that is the same on all seeds decides nothing. The result
-        prints as a table.
+        For each pair, the returned table has the mean difference and the share of seeds on which the first ends below
+        the second (the probability of improvement), with intervals that hold simultaneously with probability `level`
+        (Bonferroni). Intervals of means are corrected for skewness, but need about 50 seeds if the skewness is strong
+        (`jaxbandits.analysis.pairs` has the measured errors). After `compare(..., until=...)` the intervals take the
+        data-dependent stopping into account. A difference that is the same on all seeds decides nothing.
 
         Args:
           metric: name of the metric; the first by default.
-          points: points of the swept labels, as for `plot`: at most 20 labels and points in total.
+          points: points of the swept labels, as for `plot`; at most 20 points of all labels can be compared.
           level: simultaneous coverage of all intervals.
-          margin: irrelevant difference, in units of the metric: pairs whose interval lies within it are comparable. The
-            default is the margin of `until`, or 0, with which no pair is comparable.
+          margin: largest irrelevant difference, in units of the metric; a pair is comparable if its interval lies
+            between -margin and margin. The default is the margin of `until`, or else 0, with which no pair is
+            comparable.
 
         Raises:
           InputError: for an unknown name, fewer than two or more than 20 contestants, a vector metric, or no common
@@ -226,11 +226,11 @@ class Result(LabelledTrials):
         return pairs.pairs(pairs.contestants(of, points), metric, level, looks, seeds_per_look, margin)
 
     def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> ResultTable[Growth]:
-        """Estimate the growth exponent of a mean, its slope against the round on log-log axes, per label and point.
+        """Estimate the growth exponent of a mean, its slope on log-log axes over the rounds, for each label and point.
 
         Args:
           metric: name of a metric with positive mean; the first by default.
-          since: share of the horizon; only record points from this share on are used.
+          since: fraction of the horizon; only record points from round `since * horizon` onwards are used.
           level: coverage of each interval (delete-one jackknife over seeds).
 
         Raises:
@@ -242,10 +242,10 @@ class Result(LabelledTrials):
     def time_to(
         self, metric: str | None, threshold: float, *, above: bool = False, level: float = 0.95
     ) -> ResultTable[HittingTime]:
-        """Find the first record point at which a metric is at or below a threshold, per label and point.
+        """Find the first record point at which a metric is at or below a threshold, for each label and point.
 
         Args:
-          metric: name of the metric; None: the first.
+          metric: name of the metric; None for the first.
           threshold: the threshold, in units of the metric.
           above: True to find values at or above the threshold instead.
           level: coverage of the intervals for the share of trials that reach the threshold (exact), and for the median
@@ -282,9 +282,9 @@ class Result(LabelledTrials):
         xscale: str | None = None,
         **settings: Any,
     ) -> "Axes":
-        """Draw one curve per label, hyperparameter point and entry of a vector metric, at most 20 curves.
+        """Draw a curve for each label, hyperparameter point and entry of a vector metric, and return the axes.
 
-        A label has the same colour, line style and marker in all figures of a result.
+        A figure has at most 20 curves. A label has the same colour, line style and marker in all figures of a result.
 
         Args:
           metric: name of the metric; the first by default.
@@ -293,13 +293,13 @@ class Result(LabelledTrials):
           algorithms: labels to draw; by default all labels that measured the metric. Colours do not depend on this
             choice.
           points: points of the swept labels: mapping from fields to one or several values, such as `{"ridge": 0.1}`, or
-            positions; all by default.
+            list of positions; by default all points.
           ax: axes to draw on; a new figure by default.
-          band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %).
-          xscale: `"linear"`, `"log"` or `"symlog"`; None: logarithmic if the record points are spaced by ratios
-            (`record_points="log"`), else linear.
-          **settings: indices of a vector metric's axes, such as `group=2`; all others, such as `linewidth=2`, are
-            passed to `matplotlib.axes.Axes.plot`.
+          band: `"mean"` (mean with t-interval) or `"quantile"` (median with a band from the 10 % to the 90 % quantile).
+          xscale: `"linear"`, `"log"` or `"symlog"`. The default is `"log"` if the record points are spaced by ratios
+            (`record_points="log"`), and `"linear"` otherwise.
+          **settings: indices on the axes of a vector metric, such as `group=2`. All other settings, such as
+            `linewidth=2`, are passed to `matplotlib.axes.Axes.plot`.
 
         Raises:
           InputError: for an unknown name or setting, and for more than 20 curves.
@@ -323,19 +323,20 @@ class Result(LabelledTrials):
         minimise: bool = True,
         **at: int,
     ) -> "Axes":
-        """Draw the mean at the horizon over two swept fields; failed trials are omitted.
+        """Draw a heat map of the mean at the horizon over two swept fields, and return the axes.
 
-        The best cell is framed. If there are at most 100 cells, the means are printed in them.
+        Failed trials are omitted. The best cell is framed. If there are at most 100 cells, the means are printed in
+        them.
 
         Args:
-          metric: name of the metric; None: the first.
+          metric: name of the metric; None for the first.
           first: the field on the x-axis; `first` and `second` may both be omitted if exactly two fields are swept.
           second: the field on the y-axis.
           label: label to draw; may be omitted if there is only one.
           points: selection of points, as for `plot`; required if more than two fields are swept.
           ax: axes to draw on; a new figure by default.
-          scale: colour scale: `"linear"`, `"log"`, or `"auto"`: logarithmic if the largest mean is at least 100
-            times the smallest, and all are positive.
+          scale: colour scale: `"linear"`, `"log"`, or `"auto"`, which is logarithmic if all means are positive and the
+            largest is at least 100 times the smallest.
           minimise: True if the smallest mean is the best.
           **at: index on each axis of a vector metric, by the name of the axis.
 
@@ -356,10 +357,12 @@ class Result(LabelledTrials):
         ax: "Axes | None" = None,
         level: float = 0.95,
     ) -> "Axes":
-        """Draw the mean at the horizon against one swept field, with a curve per label and point of the other fields.
+        """Draw the mean at the horizon against one swept field, and return the axes.
+
+        There is a curve for each label and each combination of values of the other fields.
 
         Args:
-          metric: name of the metric; None: the first.
+          metric: name of the metric; None for the first.
           field: the swept field, whose values must be numbers.
           points: selection of points, as for `plot`.
           ax: axes to draw on; a new figure by default.
@@ -384,7 +387,7 @@ class Result(LabelledTrials):
         ax: "Axes | None" = None,
         level: float = 0.95,
     ) -> "Axes":
-        """Draw the paired mean difference of two labels over one or two swept fields.
+        """Draw the paired mean difference of two labels over one or two swept fields, and return the axes.
 
         Intervals hold simultaneously (Bonferroni over the points in the figure). With two fields, the figure is a map,
         in which a question mark means that the interval contains zero.
@@ -428,7 +431,7 @@ class Result(LabelledTrials):
         return cls(*store.load(path))
 
     def to_xarray(self) -> "dict[str, Dataset]":
-        """Return a dict from labels to `xarray.Dataset`s. Needs the extra `xarray`.
+        """Return a dict from labels to `xarray.Dataset`s (needs the extra `xarray`).
 
         There is a dataset for each label, since labels may differ in points and seeds.
 
@@ -439,7 +442,7 @@ class Result(LabelledTrials):
         return {label: export.dataset(trials, self.info) for label, trials in self.trials.items()}
 
     def to_polars(self) -> "PolarsFrame":
-        """Return a tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
+        """Return a tidy `polars.DataFrame` with a row per label, point, seed and round (needs the extra `frames`).
 
         The columns are label, swept fields, seed, round, healthy, inadmissible, and metrics; a vector metric has one
         column per entry, such as `risk[2]`. Fields and metrics that a label lacks are null.
@@ -447,11 +450,11 @@ class Result(LabelledTrials):
         return export.polars(self.trials)
 
     def to_pandas(self) -> "PandasFrame":
-        """Return the table of `to_polars` as a `pandas.DataFrame`. Needs pandas."""
+        """Return the table of `to_polars` as a `pandas.DataFrame` (needs pandas)."""
         return export.pandas(self.trials)
 
     def summary_frame(self, metric: str | None = None, level: float = 0.95, **at: int) -> "PolarsFrame":
-        """Return `summary` as a `polars.DataFrame`: a row per label, point and entry. Needs the extra `frames`.
+        """Return `summary` as a `polars.DataFrame` with a row per label, point and entry (needs the extra `frames`).
 
         Raises:
           InputError: as for `summary`.
@@ -459,7 +462,7 @@ class Result(LabelledTrials):
         return export.summary(self.summary(metric, level, **at))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table of `to_polars` as a parquet file, and return the path. Needs the extra `frames`.
+        """Write the table of `to_polars` as a parquet file, and return the path (needs the extra `frames`).
 
         Raises:
           InputError: if the path cannot be written.
@@ -469,7 +472,7 @@ class Result(LabelledTrials):
     def to_netcdf(self, path: str | os.PathLike[str]) -> Path:
         """Write the datasets of `to_xarray` as one NetCDF file with a group for each label, and return the path.
 
-        Needs the extra `xarray`.
+        This method needs the extra `xarray`.
 
         `xarray.open_datatree(path, engine="h5netcdf")` reads the file, and `xarray.open_dataset(path,
         engine="h5netcdf", group=label)` reads one label; a slash in a label is written as a hyphen.

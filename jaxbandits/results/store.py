@@ -47,7 +47,7 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
-    """Return the trials by label, and the info, from a file that `save` wrote (`.npz` may be omitted).
+    """Return the trials by label, and the `RunInfo`, from a file that `save` wrote (`.npz` may be omitted).
 
     Raises:
       InputError: if the file is missing, is damaged or is not a result; the message names the file.

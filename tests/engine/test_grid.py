@@ -160,7 +160,7 @@ def test_results_over_arrays_print_draw_convert_and_load(tmp_path):
 
 def test_results_of_other_arrays_are_not_merged():
     """Names are the same; the numbers behind them are not."""
-    with pytest.raises(InputError, match=r"cannot merge: arrays\.environment\.means of UCB1 differs"):
+    with pytest.raises(InputError, match=r"the same arrays\.environment\.means, but UCB1 has"):
         merge([sweep_means(MEANS), sweep_means([MEANS[0], [0.2, 0.6, 0.3]])])
 
 

@@ -94,19 +94,32 @@ def _swept(**change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_swept(spec=SPEC | {"algorithm": {"type": "other"}}), "algorithm.type of swept differs: 'toy' and 'other'"),
-        (_swept(spec=SPEC | {"digest": "d1"}), "digest of swept differs"),
-        (_swept(spec=SPEC | {"width": 1}), "width of swept"),
-        (_swept(record_points=np.array([1, 2, 3, 40])), "record points of swept differs"),
-        (_swept(units={}), "units.loss of swept differs: 'points' and None"),
-        (_swept(points=tuple({"ridge": float(i)} for i in range(3))), "swept fields of swept differs"),
-        (lambda r: Result(r.trials, r.info | {"base_seed": 1}), "base_seed of the results differs: 0 and 1"),
+        (
+            _swept(spec=SPEC | {"algorithm": {"type": "other"}}),
+            "the same algorithm.type, but swept has 'toy' and 'other'",
+        ),
+        (_swept(spec=SPEC | {"digest": "d1"}), "the same digest, but swept has"),
+        (_swept(spec=SPEC | {"width": 1}), "the same width, but swept has"),
+        (_swept(record_points=np.array([1, 2, 3, 40])), "results must have the same record points, but swept has"),
+        (_swept(units={}), "the same units.loss, but swept has 'points' and None"),
+        (_swept(points=tuple({"ridge": float(i)} for i in range(3))), "the same swept fields, but swept has"),
+        (lambda r: Result(r.trials, r.info | {"base_seed": 1}), "the same base_seed, but they have 0 and 1"),
     ],
 )
 def test_other_jobs_are_refused_by_the_field_that_differs(whole, change, message):
     with pytest.raises(InputError, match=message) as error:
         merge([whole, change(whole)])
     assert "\n" not in str(error.value)
+
+
+def test_long_values_are_cut_where_they_differ(whole):
+    first, second = (SPEC | {"names": ["arm"] * 40 + [last] + ["arm"] * 40} for last in ("left", "right"))
+    one, other = (_swept(spec=spec)(whole) for spec in (first, second))
+    with pytest.raises(
+        InputError, match=r"the same names, but swept has \.\.\..*'left'.*\.\.\. and \.\.\..*'right'.*\.\.\.$"
+    ) as error:
+        merge([one, other])
+    assert len(str(error.value)) < 220
 
 
 def test_what_is_no_list_of_results_is_refused(whole):
@@ -137,5 +150,5 @@ def test_host_code_is_merged_only_under_an_identity(whole):
     assert merge([unknown])["swept"].spec["programs"] == {"a": "1"}  # nothing is joined
     known = _with_programs(whole, {"a": "1"}, identity="v1")
     assert merge([known, known])["swept"].spec["identity"] == "v1"
-    with pytest.raises(InputError, match="identity of swept differs: 'v1' and 'v2'"):
+    with pytest.raises(InputError, match="the same identity, but swept has 'v1' and 'v2'"):
         merge([known, _with_programs(whole, {"a": "1"}, identity="v2")])

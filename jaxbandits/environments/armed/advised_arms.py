@@ -50,7 +50,9 @@ class AdvisedArms:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     n_experts: int = static(range="[1, inf)", doc="M, number of experts")
     n_contexts: int = static(8, "[1, inf)", "C, number of contexts")
-    means: ArrayLike | None = param(None, "[0, 1]", "[C, K] probabilities; None: drawn per trial, uniform on [0, 1]")
+    means: ArrayLike | None = param(
+        None, "[0, 1]", "[C, K] probabilities; None to draw them in every trial, uniformly from [0, 1]"
+    )
     skill: ArrayLike = param(0.9, "[0, 1]", "probability that the last expert recommends the best arm of a context")
     spread: ArrayLike = param(0.1, "[0, 1]", "weight of the uniform distribution in every expert's advice")
 

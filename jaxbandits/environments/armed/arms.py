@@ -27,13 +27,17 @@ class ArmsState(NamedTuple):
 class Arms(abc.ABC):
     """Abstract bandit whose arms have fixed means.
 
-    The method `moved` is used by `operators.with_drift`, which lets the means drift.
+    `operators.with_drift`, which lets the means drift, uses the method `moved`.
     """
 
     units: ClassVar = {"regret": "reward", "simple_regret": "reward", "stopping_time": "rounds"}
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
-    means: ArrayLike | None = param(None, "(-inf, inf)", "[K] means; None: drawn per trial, uniform on [0, 1]")
-    gap: ArrayLike | None = param(None, "[0, inf)", "difference between the means of the first arm and of all others")
+    means: ArrayLike | None = param(
+        None, "(-inf, inf)", "[K] means; None to draw them in every trial, uniformly from [0, 1]"
+    )
+    gap: ArrayLike | None = param(
+        None, "[0, inf)", "difference between the mean of the first arm and the mean of every other arm"
+    )
     best: ArrayLike | None = param(None, "(-inf, inf)", "mean of the first arm, if gap is given")
 
     def __post_init__(self) -> None:
@@ -122,7 +126,7 @@ class Arms(abc.ABC):
         return state, Reward(self.pay(key, mean)), RegretOutcome(state.best - mean)
 
     def at_record(self, state: ArmsState, recommendation: jax.Array | None) -> dict[str, jax.Array]:
-        """Return `correct` (the recommended arm is optimal) and `simple_regret`; {} without a recommendation."""
+        """Return `correct` (True if the recommended arm is optimal) and `simple_regret`; {} without recommendation."""
         if recommendation is None:
             return {}
         gap = state.best - state.theta[recommendation]

@@ -25,7 +25,9 @@ class BernoulliArms(Arms):
     """
 
     source: ClassVar[str] = "arms that pay 0 or 1"
-    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: drawn per trial, uniform on [0, 1]")
+    means: ArrayLike | None = param(
+        None, "[0, 1]", "[K] probabilities; None to draw them in every trial, uniformly from [0, 1]"
+    )
 
     @property
     def reward_range(self) -> tuple[float, float]:

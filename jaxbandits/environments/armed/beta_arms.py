@@ -26,7 +26,9 @@ class BetaArms(Arms):
     """
 
     source: ClassVar[str] = "bounded arms with beta-distributed rewards"
-    means: ArrayLike | None = param(None, "(0, 1)", "[K] means; None: drawn per trial, uniform on [0, 1]")
+    means: ArrayLike | None = param(
+        None, "(0, 1)", "[K] means; None to draw them in every trial, uniformly from [0, 1]"
+    )
     concentration: ArrayLike = param(4.0, "(0, inf)", "c, concentration; as c -> 0 the rewards become Bernoulli")
 
     @property

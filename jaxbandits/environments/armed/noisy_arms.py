@@ -16,7 +16,9 @@ from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
 
 @pytree
 class NoisyArms(Arms):
-    """K arms whose rewards are mean plus noise, Gaussian by default or any class of `jaxbandits.noise`, such as Pareto.
+    """K arms that pay a mean plus noise.
+
+    The noise is Gaussian by default; it may have any distribution of `jaxbandits.noise`, such as `Pareto`.
 
     Example:
       >>> from jaxbandits import noise

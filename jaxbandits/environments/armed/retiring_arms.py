@@ -2,7 +2,7 @@
 
 with probability q, a round ends with the replacement of a uniformly drawn item by a new item
 mean of an item ~ Beta(a, b);   reward_t ~ Bernoulli(mean) of the item played
-regret_t = largest mean of the K current items - mean of the item played
+regret_t = (largest mean of the K current items) - (mean of the item played)
 """
 
 from typing import ClassVar, NamedTuple

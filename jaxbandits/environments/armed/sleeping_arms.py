@@ -1,7 +1,7 @@
 """Sleeping bandit: in every round only some Bernoulli arms are awake (Kleinberg, Niculescu-Mizil & Sharma, 2010).
 
     arm i is awake with probability q_i, independently;   reward_t ~ Bernoulli(mu_i) for the arm i played
-    regret_t = largest mu_k of the arms that are awake - mu_i
+    regret_t = (largest mu_k of the arms that are awake) - mu_i
 
 The mask of the observation is True for the arms that are awake.
 """
@@ -42,7 +42,9 @@ class SleepingArms(Arms):
     """
 
     source: ClassVar[str] = "Kleinberg, Niculescu-Mizil & Sharma, Machine Learning 2010, stochastic rewards"
-    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: drawn per trial, uniform on [0, 1]")
+    means: ArrayLike | None = param(
+        None, "[0, 1]", "[K] probabilities; None to draw them in every trial, uniformly from [0, 1]"
+    )
     awake: ArrayLike = param(0.5, "[0, 1]", "q, probability that an arm is awake: one number, or [K]")
 
     def __post_init__(self) -> None:

@@ -78,8 +78,8 @@ class SwitchingArms:
     ) -> "SwitchingArms":
         """Return the stochastically constrained adversary: one arm is better than all others by `gap` in every phase.
 
-        The best arm and the other arms have means 1 and 1 - gap in even phases, and gap and 0 in odd phases. Phase n
-        has floor(growth^n) rounds.
+        The best arm and the other arms have means 1 and 1 - gap in even phases, and gap and 0 in odd phases. Phase n =
+        0, 1, ... has floor(growth^n) rounds.
 
         Args:
           n_arms: K, number of arms.

@@ -12,7 +12,7 @@ _INNER, _OUTER = 400, 200
 
 
 class Problem(NamedTuple):
-    """`min 1/2 <weight, (X - target)^2>` over `||X||_* <= radius`."""
+    """Problem of minimising `1/2 <weight, (X - target)^2>` over `||X||_* <= radius`."""
 
     weight: np.ndarray  # [m, n] >= 0, number of batches that contained the entry
     target: np.ndarray  # [m, n]
@@ -43,7 +43,11 @@ class Penalty(NamedTuple):
 
 
 def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
-    """Return a point `[m, n]` whose duality gap certifies a loss within `tolerance` (1 + loss at 0) of the minimum."""
+    """Minimise the loss over the ball by FISTA, and return the point `[m, n]`.
+
+    The search ends when the duality gap certifies a loss within `tolerance` (1 + loss at 0) of the minimum, at the
+    latest after 20,000 steps.
+    """
     none = Penalty(np.zeros((0, start.size)), np.zeros(0), np.zeros(0), 1.0)
     return _minimise(problem, none, start, 50 * _INNER, tolerance, 1.0 + problem.loss(0.0 * start))
 
@@ -51,10 +55,11 @@ def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.nda
 def best_feasible(
     problem: Problem, rows: np.ndarray, bounds: np.ndarray, start: np.ndarray, tolerance: float = 1e-4
 ) -> np.ndarray:
-    """Minimise the loss approximately under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian method.
+    """Minimise the loss under `rows @ X <= bounds` (rows `[T, m n]`), approximately, by an augmented Lagrangian method.
 
     The Lagrangian includes only constraints that some iterate violates. The returned point `[m, n]` satisfies the
-    constraints, with rows scaled to norm 1, up to `tolerance` times the norm of the target.
+    constraints, with rows scaled to norm 1, up to `tolerance` times the norm of the target, unless 200 steps of the
+    method do not suffice.
     """
     scale, size = 1.0 + problem.loss(0.0 * start), max(np.linalg.norm(problem.target), 1e-300)
     lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)

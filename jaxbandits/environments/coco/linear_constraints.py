@@ -66,7 +66,9 @@ class LinearConstraints:
     cost_noise: ArrayLike = param(1.0, "[0, inf)", "bound on ||noise_t||, whose coordinates are uniform")
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
     slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of the range of s_t around 1")
-    conflict: ArrayLike = param(0.8, "[-1, 1]", "-cos of the angle between a and c; for d = 1, factor of a")
+    conflict: ArrayLike = param(
+        0.8, "[-1, 1]", "-cos of the angle between a and c; if d = 1, the factor by which a is multiplied"
+    )
     margin: ArrayLike = param(0.2, "(0, inf)", "smallest value of b_t")
     margin_spread: ArrayLike = param(0.2, "[0, inf)", "length of the range of b_t")
 
@@ -93,7 +95,7 @@ class LinearConstraints:
         )
 
     def observe(self, key: jax.Array, t: jax.Array, state: LinearConstraintsState) -> None:
-        """Return None: nothing is observed before the decision."""
+        """Return None, because nothing is observed before the decision."""
         del key, t, state
 
     def step(
@@ -142,7 +144,7 @@ class LinearConstraints:
         return {"comparator_loss": best, "feasible_comparator_loss": self._feasible_loss(total, best, state)}
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return `regret` and `feasible_regret`, against the best point of the domain and the best feasible point."""
+        """Return `regret` (against the best point) and `feasible_regret` (against the best feasible point)."""
         return {
             "regret": values["loss"] - values["comparator_loss"],
             "feasible_regret": values["loss"] - values["feasible_comparator_loss"],

@@ -80,10 +80,10 @@ class MatrixCompletion:
     must be at most `allowance` times the sum of a matrix whose entries all equal the mean rating.
 
     Deviations:
-      * The paper states neither the number of entries per round nor their order: its loss is a sum over all observed
-        entries, whereas according to its text one entry is sampled. Here a round has `batch` entries. [ours]
-      * The entries of $P_t$ have 16 random bits: they are odd multiples of 2^-16 between -1 and 1. [ours]
-      * "budget" is not in the paper. [ours]
+      * [ours] The paper states neither the number of entries per round nor their order: its loss is a sum over all
+        observed entries, whereas according to its text one entry is sampled. Here a round has `batch` entries.
+      * [ours] The entries of $P_t$ have 16 random bits: they are odd multiples of 2^-16 between -1 and 1.
+      * [ours] The constraint "budget" is not in the paper.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
@@ -98,7 +98,9 @@ class MatrixCompletion:
     constraint: str = static("figure", doc='"figure", "budget" or "none"')
     order: str = static("shuffled", doc='"shuffled" (passes over the entries) or "fresh" (independent batches)')
     radius: ArrayLike = param(1e4, "(0, inf)", "tau, trace-norm bound of the comparator matrices")
-    comparator: str = static("none", doc='comparators in hindsight: "none", "domain", or "feasible" (both)')
+    comparator: str = static(
+        "none", doc='comparators in hindsight: "none", "domain", or "feasible" (which adds the best feasible point)'
+    )
     allowance: ArrayLike = param(0.2, "(0, inf)", 'b / (mean(M) sqrt(m n)), for "budget"')
 
     @classmethod
@@ -121,8 +123,8 @@ class MatrixCompletion:
     ) -> "MatrixCompletion":
         """Return a small synthetic problem: 40 % of the entries of a 20 x 26 matrix of rank 3, ten drawn per round.
 
-        tau is 2.27 times the Frobenius norm of a full matrix of such ratings; for MovieLens, tau = 10^4 has the same
-        ratio.
+        The default of `radius` (tau) is 2.27 times the Frobenius norm of a full matrix of such ratings. For MovieLens,
+        the paper's tau = 10^4 has the same ratio to that norm.
         """
         ratings = low_rank_ratings(shape, n_ratings)
         radius = 2.27 * math.sqrt(np.mean(ratings.ratings**2) * math.prod(shape))
@@ -210,7 +212,7 @@ class MatrixCompletion:
         return MatrixCompletionState(key, order, jnp.asarray(allowed, jnp.result_type(float)))
 
     def observe(self, key: jax.Array, t: jax.Array, state: MatrixCompletionState) -> None:
-        """Return None: nothing is observed before the decision."""
+        """Return None, because nothing is observed before the decision."""
         del key, t, state
 
     def step(
@@ -249,7 +251,7 @@ class MatrixCompletion:
         return () if self.comparator == "none" else ("instance",)
 
     def at_record(self, state: MatrixCompletionState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return the key of the trial as 16-bit words, from which `in_hindsight` recomputes the rounds."""
+        """Return `instance`, the key of the trial as 16-bit words, from which `in_hindsight` recomputes the rounds."""
         del recommendation
         if self.comparator == "none":
             return {}
@@ -260,10 +262,10 @@ class MatrixCompletion:
         """Return the cumulative losses of the best fixed points in hindsight, for matrices of a few thousand entries.
 
         Returns:
-          `comparator_loss`, the smallest loss in the trace-norm ball of `radius`, up to 1e-6 times the loss of the zero
-          matrix. With "feasible" also `feasible_comparator_loss`, the smallest loss of a point of the ball that
-          satisfies the constraints of all past rounds, and `feasible_comparator_excess`, the largest violation of a
-          constraint by the computed point.
+          A dict with `comparator_loss`, the smallest loss in the trace-norm ball of `radius`, up to 1e-6 times the loss
+          of the zero matrix. If `comparator` is "feasible", the dict also has `feasible_comparator_loss`, the smallest
+          loss of a point of the ball that satisfies the constraints of all past rounds, and
+          `feasible_comparator_excess`, the largest violation of a constraint by the computed point.
         """
         if self.comparator == "none":
             return {}
@@ -294,7 +296,7 @@ class MatrixCompletion:
         return {name: np.asarray(losses) for name, losses in found.items() if losses}
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return `regret` and `feasible_regret`, against the best point of the ball and the best feasible point."""
+        """Return `regret` (against the best point) and `feasible_regret` (against the best feasible point)."""
         pairs = {"regret": "comparator_loss", "feasible_regret": "feasible_comparator_loss"}
         return {name: values["loss"] - values[other] for name, other in pairs.items() if other in values}
 

@@ -69,7 +69,9 @@ class QuadraticConstraints:
     target_noise: ArrayLike = param(0.3, "[0, inf)", "bound on ||noise_t||, whose coordinates are uniform")
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
     slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of the range of s_t around 1")
-    conflict: ArrayLike = param(0.8, "[-1, 1]", "cosine of the angle between a and theta; for d = 1, factor of a")
+    conflict: ArrayLike = param(
+        0.8, "[-1, 1]", "cosine of the angle between a and theta; if d = 1, the factor by which a is multiplied"
+    )
     margin: ArrayLike = param(0.2, "(0, inf)", "smallest value of b_t")
     margin_spread: ArrayLike = param(0.2, "[0, inf)", "length of the range of b_t")
 
@@ -101,7 +103,7 @@ class QuadraticConstraints:
         )
 
     def observe(self, key: jax.Array, t: jax.Array, state: QuadraticConstraintsState) -> None:
-        """Return None: nothing is observed before the decision."""
+        """Return None, because nothing is observed before the decision."""
         del key, t, state
 
     def step(

@@ -54,9 +54,15 @@ class CascadingClicks:
     units: ClassVar = {"regret": "clicks", "clicks": "clicks"}
     n_items: int = static(range="[1, inf)", doc="L, number of items")
     list_size: int = static(range="[1, inf)", doc="m, number of positions in a list")
-    attraction: ArrayLike | None = param(None, "[0, 1]", "[L] w, permuted at random per trial; None: drawn per trial")
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "a; attractions are drawn from Beta(a, b)")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "b; attractions are drawn from Beta(a, b)")
+    attraction: ArrayLike | None = param(
+        None, "[0, 1]", "[L] w, permuted at random in every trial; None to draw it in every trial from Beta(a, b)"
+    )
+    prior_success: ArrayLike = param(
+        1.0, "(0, inf)", "a, first parameter of the distribution Beta(a, b) of attractions"
+    )
+    prior_failure: ArrayLike = param(
+        1.0, "(0, inf)", "b, second parameter of the distribution Beta(a, b) of attractions"
+    )
 
     def __post_init__(self) -> None:
         """Convert a list of attractions, as in a sweep file, to an array, since JAX would treat a list as a pytree."""

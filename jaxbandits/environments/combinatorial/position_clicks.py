@@ -56,7 +56,9 @@ class PositionClicks:
     list_size: int = static(range="[1, inf)", doc="m, number of positions")
     examination: ArrayLike = param(range="[0, 1]", doc="[m] kappa, examination probabilities of the positions")
     attraction: ArrayLike | None = param(
-        None, "[0, 1]", "[L] w, permuted at random per trial; None: drawn per trial, uniform on [0, 1]"
+        None,
+        "[0, 1]",
+        "[L] w, permuted at random in every trial; None to draw it in every trial, uniformly from [0, 1]",
     )
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
-"""Semi-bandit: the learner chooses a feasible set of items and observes the reward of each item, or only the sum.
+"""Semi-bandit: the learner chooses a feasible set of items, and observes the reward of each item or only their sum.
 
 reward_e ~ Bernoulli(mu_e), independently;   f(A) = sum_{e in A} mu_e
-regret_t = f(A*) - f(A_t),   A* the feasible set with the largest f
+regret_t = f(A*) - f(A_t),   where A* is the feasible set with the largest f
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -53,7 +53,9 @@ class SemiBandit:
     units: ClassVar = {"regret": "reward"}
     n_items: int = static(range="[1, inf)", doc="L, number of items")
     oracle: Any = param(doc="oracle that defines the feasible sets (jaxbandits.oracles)")
-    means: ArrayLike | None = param(None, "[0, 1]", "[L] probabilities; None: drawn per trial, uniform on [0, 1]")
+    means: ArrayLike | None = param(
+        None, "[0, 1]", "[L] probabilities; None to draw them in every trial, uniformly from [0, 1]"
+    )
 
     def __post_init__(self) -> None:
         """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""

@@ -30,13 +30,13 @@ class LinearContextsState(NamedTuple):
 
 @pytree
 class LinearContexts:
-    """K arms with linear mean rewards on a context that is drawn anew in every round."""
+    """K arms whose mean rewards are linear in a context that is drawn anew in every round."""
 
     source: ClassVar[str] = "linear models of the arms on a common context, as in Li et al., WWW 2010"
     units: ClassVar = {"regret": "reward"}
     n_arms: int = static(5, "[1, inf)", "K, number of arms")
     dim: int = static(2, "[1, inf)", "p, dimension of the context")
-    shared_dim: int = static(0, "[0, inf)", "k, dimension of the features of an arm; 0: arms have no features")
+    shared_dim: int = static(0, "[0, inf)", "k, dimension of the features of an arm; 0 for arms without features")
     noise: Noise = param(factory=lambda: Gaussian(spread=0.1), doc="distribution of the noise")
 
     @classmethod

@@ -5,7 +5,7 @@
     "form"            ||A x||^2,   A with standard normal entries
     "cosine"          cos(3 x'a)
     "cubic"           10 (x'a)^3
-    reward_t = mean + N(0, R^2),   regret_t = largest mean - mean of the arm played
+    reward_t = mean + N(0, R^2),   regret_t = (largest mean) - (mean of the arm played)
 
 a is uniform on the unit sphere; a and A are drawn for every trial.
 """

@@ -43,9 +43,9 @@ class Wheel:
     delta: ArrayLike = param(0.5, "[0, 1]", "radius within which the safe arm is the best")
     low: ArrayLike = param(1.0, "(-inf, inf)", "mean of arms 0 to 3")
     safe: ArrayLike = param(1.2, "(-inf, inf)", "mean of arm 4")
-    high: ArrayLike = param(50.0, "(-inf, inf)", "mean of the arm of the quadrant outside the radius")
+    high: ArrayLike = param(50.0, "(-inf, inf)", "mean of the arm of the quadrant of x, if ||x|| >= delta")
     noise_scale: ArrayLike = param(0.05, "[0, inf)", "standard deviation of the noise")
-    high_noise_scale: ArrayLike = param(0.01, "[0, inf)", "standard deviation of the noise for the mean high")
+    high_noise_scale: ArrayLike = param(0.01, "[0, inf)", "standard deviation of the noise of rewards with mean `high`")
 
     @classmethod
     def example(cls) -> "Wheel":

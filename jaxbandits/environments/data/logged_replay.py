@@ -3,8 +3,8 @@
     event t presents its arms;   if the learner picks the logged arm, the round counts with probability p_min / p_t, and
     the learner receives the reward;   if the round does not count, the learner's state does not change
 
-p_t is the probability with which the logged arm was drawn, and p_min is the smallest such probability in the log. Every
-decision of the learner then counts with the same probability p_min in every context (Dudik, Erhan, Langford & Li,
+p_t is the probability with which the logged arm of event t was drawn, and p_min is the smallest of these probabilities.
+Every decision of the learner then counts with the same probability p_min in every context (Dudik, Erhan, Langford & Li,
 Statistical Science 2014, Section 4.1), and about n p_min of n events count. If arms were drawn uniformly, p_min / p_t =
 1 and one event in K counts (Theorem 1 of Li et al., for i.i.d. events). `mean_reward` is then an unbiased estimate of
 the learner's mean reward over the same number of rounds.
@@ -70,9 +70,10 @@ class LoggedReplay:
     """Replay of a logged bandit for any learner.
 
     Each round of the simulation is one event; rounds after the last event do not count. The learner's `t` is the number
-    of counted rounds so far. This number differs between trials, so that learners that store every round are
-    rejected. The order "given" is that of the log, the same in all trials; "shuffled" is a random order in each trial.
-    With `as_context` the observation is the context itself (`ContextObs`), for learners with one model per arm.
+    of counted rounds so far. This number differs between trials, so that learners that store every round cannot be
+    used. With the order "given", events are replayed in the order of the log; with "shuffled", in a different random
+    order in each trial. With `as_context` the observation is the context itself (`ContextObs`), for learners with one
+    model per arm.
 
     The metrics are `reward` and `counted`, both summed over rounds, and `mean_reward`, their ratio, which is missing
     before the first round that counts.
@@ -85,7 +86,7 @@ class LoggedReplay:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     order: str = static("given", doc='"given" or "shuffled"')
     as_context: bool = static(False, BOOL, "whether observations are contexts [p] that all arms share")
-    actions: tuple[str, ...] = static((), doc="names of the arms in their order; (): 0, ..., K - 1")
+    actions: tuple[str, ...] = static((), doc="names of the arms 0, ..., K - 1; () if these numbers are the names")
 
     @classmethod
     def from_log(
@@ -102,13 +103,13 @@ class LoggedReplay:
         """Return a replay of a log.
 
         Args:
-          index: `[n]` arms that were played, as numbers from 0 or as names; or a `Log`, and then only `settings` may be
-            given as well.
+          index: `[n]` arms that were played, as numbers from 0 or as names; or a `Log`, with which only `settings` may
+            be given.
           reward: `[n]` rewards of these arms.
-          n_arms: K, number of arms; None: the number of `actions`, or of different arms in the log.
-          seen: contexts `[n, p]`, or features of the arms `[n, K, d]`; None: the arms are the unit vectors.
-          propensity: `[n]` probabilities with which these arms were drawn; None: 1/K.
-          actions: names of all arms in their order; None: as in `Log.from_arrays`.
+          n_arms: K, number of arms; by default the number of `actions`, or else of different arms in the log.
+          seen: contexts `[n, p]`, or features of the arms `[n, K, d]`; by default the arms are the unit vectors.
+          propensity: `[n]` probabilities with which these arms were drawn; by default 1/K.
+          actions: names of the arms 0, ..., K - 1; None as in `Log.from_arrays`.
           **settings: values of other fields.
 
         Raises:
@@ -166,7 +167,7 @@ class LoggedReplay:
             `order` and `as_context`.
 
         Raises:
-          InputError: for the reasons of `Log.from_frame` and `from_log`.
+          InputError: as for `Log.from_frame` and `from_log`.
         """
         settings = {name: columns.pop(name) for name in ("order", "as_context") if name in columns}
         return cls.from_log(Log.from_frame(frame, action=action, reward=reward, **columns), **settings)
@@ -191,17 +192,16 @@ class LoggedReplay:
           path: path of the file, plain or compressed.
           action: name or index of the column with the arms that were played.
           reward: name or index of the column with the rewards of these arms.
-          seen: names or indices of the columns of the context, which must contain numbers; None: no context, and a
-            warning if there are other columns.
-          n_arms: K, number of arms; None: the number of different actions.
+          seen: names or indices of the columns of the context, which must contain numbers. By default there is no
+            context, and a warning is issued if there are other columns.
+          n_arms: K, number of arms; by default the number of different actions.
           delimiter: character that separates cells.
           header: True if the first row contains column names.
           propensity: name or index of the column with the probabilities with which the arms were drawn.
           **settings: values of other fields, and `actions`.
 
         Raises:
-          InputError: if the file cannot be read (the message names the file and the line), and for the reasons of
-            `from_log`.
+          InputError: if the file cannot be read (the message names the file and the line), and as for `from_log`.
         """
         file = TextFile(path, separator=delimiter, header=header)
         if not isinstance(seen, (Sequence, type(None))) or isinstance(seen, str):
@@ -259,7 +259,10 @@ class LoggedReplay:
 
     @property
     def dim(self) -> int:
-        """Dimension d of the arms: K p for contexts `[p]`, K without contexts; with `as_context`, p."""
+        """Dimension of the observation: p with `as_context`; otherwise d, the dimension of the arms.
+
+        For contexts `[p]` it is d = K p, and without contexts d = K.
+        """
         dim = rows.dim_of(self.log.seen, self.n_arms)
         return dim // self.n_arms if self.as_context else dim
 
@@ -321,7 +324,7 @@ class LoggedReplay:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return `mean_reward`, the reward per counted round, which is NaN if there is none."""
+        """Return `mean_reward`, the reward per counted round, which is NaN if no round counted."""
         return {"mean_reward": ratio(values["reward"], values["counted"])}
 
 

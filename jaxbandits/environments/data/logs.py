@@ -31,18 +31,18 @@ _FEWEST = 50  # smallest number of events for which propensities are checked
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Log:
-    """Events of a bandit in their order, stored on the host; constructed by `from_frame` or `from_arrays`.
+    """Sequence of the events of a bandit, stored on the host; constructed by `from_frame` or `from_arrays`.
 
     Attributes:
       action: `[n]` int32, index of the action that was played.
       reward: `[n]` float64, reward of this action.
-      propensity: `[n]` probability in (0, 1] with which this action was drawn; None: unknown, treated as 1/K in
-          replays.
-      context: `[n, p]` contexts or `[n, K, d]` features of the actions; None: no context.
-      actions: `[K]` names of the actions in their order.
+      propensity: `[n]` probability in (0, 1] with which this action was drawn; None if unknown, which replays treat as
+        1/K.
+      context: `[n, p]` contexts or `[n, K, d]` features of the actions; None for no context.
+      actions: `[K]` names; `actions[k]` is the name of action k.
       columns: `[p]` names of the columns of the context; empty if they have no names.
       is_sorted_text: True if the names are in alphabetical order because no order was given.
-      order: `[n]` row of each event in the data frame, from 0; None: the events are in the order of the rows.
+      order: `[n]` row of each event in the data frame, from 0; None if the events are in the order of the rows.
 
     Raises:
       InputError: if shapes do not match or a number is out of range.
@@ -103,14 +103,15 @@ class Log:
           propensity: name of the column with the probabilities with which these actions were drawn.
           context: names of the columns of the context, which contain numbers; an empty list means no context. Other
             columns are not used.
-          actions: all actions in their order, including those that were never played. None: the categories of a
-            categorical column; otherwise whole numbers in ascending order, or text in alphabetical order, which tables
-            then mention. Pass the order if it matters.
-          time: name of a column of numbers or dates by which events are sorted; None: the order of the rows. Policies
-            and models that have a row for each event must still be in the order of the frame.
+          actions: all actions, in the order of their numbers 0, ..., K - 1, including actions that were never played.
+            By default, they are the categories of a categorical column; otherwise whole numbers in ascending order, or
+            text in alphabetical order, which tables then mention. Pass the actions if their order matters.
+          time: name of a column of numbers or dates by which events are sorted; by default they are in the order of the
+            rows. Policies and models that have a row for each event must still be in the order of the frame.
 
         Raises:
-          InputError: for unknown columns, missing entries (the message names row and column), and values out of range.
+          InputError: if a column is unknown, an entry is missing (the message names row and column), or a value is out
+            of range.
         """
         columns = Columns(frame)
         labels = columns.labels("action", action, actions, "actions")
@@ -137,18 +138,18 @@ class Log:
         *,
         actions: Sequence[Any] | int | None = None,
     ) -> "Log":
-        """Return the log of arrays.
+        """Return a log that is made from arrays.
 
         Args:
           action: `[n]` actions that were played, as names or whole numbers.
           reward: `[n]` rewards of these actions.
-          propensity: `[n]` probabilities with which these actions were drawn; None: unknown.
-          context: `[n, p]` contexts or `[n, K, d]` features of the actions; None: no context.
-          actions: all actions in their order, as in `from_frame`; or their number K, if `action` contains numbers from
-            0 to K - 1 or all K names, which are then sorted.
+          propensity: `[n]` probabilities with which these actions were drawn; None if unknown.
+          context: `[n, p]` contexts or `[n, K, d]` features of the actions; None for no context.
+          actions: all actions in the order of their numbers, as in `from_frame`; or their number K, if `action`
+            contains numbers from 0 to K - 1 or all K names, which are then sorted.
 
         Raises:
-          InputError: for inconsistent shapes, missing entries and values out of range.
+          InputError: if shapes are inconsistent, an entry is missing, or a value is out of range.
         """
         labels = number_actions(action, actions)
         return cls(
@@ -165,7 +166,7 @@ class Log:
         return len(self.reward)
 
     def __repr__(self) -> str:
-        """Return text with the sizes, the actions in their order, and the ranges of the numbers."""
+        """Return text with the sizes, the names of the actions, and the ranges of the numbers."""
         parts = [count_of(len(self), "event"), describe_names("actions", self.actions)]
         parts.append(f"mean reward {self.reward.mean():.4g} in [{self.reward.min():g}, {self.reward.max():g}]")
         if self.propensity is not None:
@@ -181,24 +182,24 @@ class Log:
 
     @property
     def counts(self) -> np.ndarray:
-        """`[K]` number of events with each action."""
+        """Number of events with each action, `[K]`."""
         return np.bincount(self.action, minlength=self.n_actions)
 
 
 def number_actions(
     action: Any, actions: Any = None, name: str = "action", count: str = "the number of actions"
 ) -> Labels:
-    """Return the index of each event's action, and the names of the actions.
+    """Return the index of each event's action, and the names of the actions, as `Labels`.
 
     Args:
       action: `[n]` actions of the events, as names or whole numbers.
-      actions: all actions in their order; or their number K, in which case whole numbers from 0 to K - 1 are used
-        unchanged, and other values are numbered in sorted order; None: as in `labels.number_labels`.
+      actions: all actions, in the order of their numbers; or their number K, in which case whole numbers from 0 to K -
+        1 are used unchanged, and other values are numbered in sorted order; or None, as in `labels.number_labels`.
       name: name of `action` in error messages.
       count: name of K in error messages.
 
     Raises:
-      InputError: for invalid entries, or if only K is given and the number of different entries is not K.
+      InputError: if an entry is invalid, or if only K is given and the number of different entries is not K.
     """
     is_count = isinstance(actions, (int, np.integer)) and not isinstance(actions, bool)
     if not is_count:
@@ -284,7 +285,6 @@ def _margin(expected: float, error: Any, n: int) -> Any:
     The margin has three parts. The first is 5 standard errors: since the terms are skewed to the right, the mean rarely
     exceeds its expectation by 5 of its estimated standard errors. The second covers p > 1/2, where the rare terms are
     0: up to `_UNSEEN` such terms may be absent with probability 3e-7, and each of them would change the sum by at most
-        2.
-    The third is 2 % for rounded propensities, such as 0.33 for 1/3.
+    2. The third is 2 % for rounded propensities, such as 0.33 for 1/3.
     """
     return _STANDARD_ERRORS * error + 2.0 * _UNSEEN / n + _ROUNDING * expected

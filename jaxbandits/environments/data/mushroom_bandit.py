@@ -111,12 +111,12 @@ class MushroomBandit:
 
     @property
     def n_arms(self) -> int:
-        """Number of arms: 2."""
+        """Number of arms, which is 2."""
         return _ARMS
 
     @property
     def dim(self) -> int:
-        """Dimension 2 p of the arms; with `as_context`, p."""
+        """Dimension of the observation: p with `as_context`, else the dimension 2 p of the arms."""
         dim = rows.dim_of(self.table.seen, _ARMS)
         return dim // _ARMS if self.as_context else dim
 

@@ -37,14 +37,14 @@ def check_order(name: str, order: Any, orders: tuple[str, ...] = ORDERS) -> None
 
 
 def begin(key: jax.Array, order: str, n: int) -> Place:
-    """Return the position before round 0."""
+    """Return the position for round 0, in a table of n rows."""
     if order == "shuffled":
         return _draw_row(key, jnp.int32(0), jnp.arange(n, dtype=jnp.int32))
     return Place(rng.randint(key, n) if order == "iid" else jnp.zeros((), jnp.int32))
 
 
 def follow(key: jax.Array, t: jax.Array, order: str, n: int, place: Place) -> Place:
-    """Return the position after round t; the order "given" repeats the table cyclically."""
+    """Return the position for the round after round t; the order "given" repeats the n rows cyclically."""
     coming = (t + 1).astype(jnp.int32)
     if order == "shuffled":
         return _draw_row(key, coming, place.order)

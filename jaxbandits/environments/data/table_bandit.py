@@ -62,7 +62,7 @@ class TableBandit:
     table: RewardTable = shared(doc="rows of the table (constructed by from_table, from_rewards or from_file)")
     order: str = static("iid", doc='"iid" (with replacement), "shuffled" (in every pass) or "given"')
     as_context: bool = static(False, BOOL, "whether observations are contexts [p] that all arms share")
-    classes: tuple[str, ...] = static((), doc="names of the arms in their order; (): 0, ..., K - 1")
+    classes: tuple[str, ...] = static((), doc="names of the arms 0, ..., K - 1; () if these numbers are the names")
 
     @classmethod
     def from_table(
@@ -73,7 +73,7 @@ class TableBandit:
         Args:
           features: `[n, p]` one row per example.
           labels: `[n]` whole numbers or text, of at least two kinds.
-          classes: all labels in the order of the arms; None: the categories of a categorical array, otherwise the
+          classes: all labels in the order of the arms; by default the categories of a categorical array, otherwise the
             sorted distinct labels.
           **settings: values of other fields, such as `order="given"`.
 
@@ -109,7 +109,7 @@ class TableBandit:
           frame: a pandas, polars or pyarrow data frame, or a mapping of arrays.
           label: name of the column with the labels, which are whole numbers or text.
           features: names of the columns of the context, which contain numbers; other columns are not used.
-          classes: all labels in the order of the arms; None: as in `from_table`.
+          classes: all labels in the order of the arms; None as in `from_table`.
           **settings: values of other fields, such as `order="given"`.
 
         Raises:
@@ -143,7 +143,7 @@ class TableBandit:
 
         Args:
           rewards: `[n, K]` reward of every arm in every row.
-          seen: contexts `[n, p]`, or features of the arms `[n, K, d]`; None: the arms are the unit vectors.
+          seen: contexts `[n, p]`, or features of the arms `[n, K, d]`; by default the arms are the unit vectors.
           **settings: values of other fields.
 
         Raises:
@@ -171,7 +171,7 @@ class TableBandit:
             raise InputError("TableBandit.as_context is for contexts of shape (n, p), but the table has none")
 
     def __repr__(self) -> str:
-        """Return text with the sizes, the classes in their order, and the settings."""
+        """Return text with the sizes, the names of the classes, and the settings."""
         n, k = np.shape(self.table.rewards)
         arms = describe_names("classes", self.classes) if self.classes else count_of(k, "arm")
         return f"TableBandit({count_of(n, 'row')}; {arms}; {rows.describe(self)})"
@@ -183,7 +183,10 @@ class TableBandit:
 
     @property
     def dim(self) -> int:
-        """Dimension d of the arms: K p for contexts `[p]`, K without contexts; with `as_context`, p."""
+        """Dimension of the observation: p with `as_context`; otherwise d, the dimension of the arms.
+
+        For contexts `[p]` it is d = K p, and without contexts d = K.
+        """
         dim = rows.dim_of(self.table.seen, self.n_arms)
         return dim // self.n_arms if self.as_context else dim
 
@@ -217,6 +220,6 @@ class TableBandit:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return `regret` and `fixed_arm_regret`, which the module's docstring defines."""
+        """Return `regret` (against the best arm of every row) and `fixed_arm_regret` (against the best of all rows)."""
         fixed = values["arm_reward"].max(axis=-1) - values["reward"]
         return {"regret": values["best_reward"] - values["reward"], "fixed_arm_regret": fixed}

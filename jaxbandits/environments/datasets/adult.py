@@ -85,7 +85,7 @@ _UNUSED = {1: ("Never-worked",)}  # these people have no occupation, so that the
 
 
 def load_adult(directory: str | os.PathLike[str]) -> Groups:
-    """Read `adult.data` and `adult.test`: features `[n, 105]`, labels in {-1, 1} and six groups.
+    """Read `adult.data` and `adult.test`, and return features `[n, 105]`, labels in {-1, 1} and six groups.
 
     Args:
       directory: directory with both files, as the UCI repository publishes them.
@@ -124,7 +124,7 @@ def _people(path: Path) -> "pl.DataFrame":
 
 
 def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
-    """Return synthetic data of the same shapes, for use without the files; its `source` is "stand-in".
+    """Return synthetic data with the shapes of the Adult data, for use without the files; `source` is "stand-in".
 
     The six groups have the sizes (times `scale`), the categorical levels and the rates of positive labels of the real
     data. The capital columns have heavy tails. The labels follow a logistic model whose weights differ slightly between

@@ -39,7 +39,7 @@ class Clusters(NamedTuple):
 
 
 def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE) -> Rows:
-    """Read `covtype.data` or `covtype.data.gz` in the format of the UCI repository.
+    """Read `covtype.data` or `covtype.data.gz` of the UCI repository, and return its measurements and binary labels.
 
     Args:
       path: path of the file; gzip is detected from the first bytes.
@@ -54,7 +54,7 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
 
 
 def load_cover_types(path: str | os.PathLike[str], every: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Read all attributes `[n, 54]` and the cover types `[n]` (1, ..., 7) of every `every`-th row.
+    """Read and return all attributes `[n, 54]` and the cover types `[n]` (1, ..., 7) of every `every`-th row.
 
     Raises:
       InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
@@ -74,7 +74,7 @@ def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> 
 
 
 def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:
-    """Return synthetic data of the same shape, for use without the real file; its `source` is "stand-in".
+    """Return synthetic data with the shape of the Covertype data, for use without the file; `source` is "stand-in".
 
     The 10 columns are correlated through 4 latent factors, and half of them are skewed. The labels follow a logistic
     model with a nonlinear term, which a model that is linear in the cluster means cannot fit exactly.
@@ -97,6 +97,13 @@ def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_00
     Every row is assigned to the nearest centre. An arm is the mean row of a cluster with a 1 appended. All arms are
     divided by the largest norm; this step is ours, because the theory requires arms in the unit ball, but the paper
     does not mention it.
+
+    Args:
+      rows: rows of the data set.
+      n_arms: number of clusters.
+      seed: seed of the subsample and of k-means.
+      subsample: number of rows to which k-means is applied.
+      iterations: largest number of iterations of k-means.
 
     Raises:
       InputError: if there are fewer distinct rows than arms.

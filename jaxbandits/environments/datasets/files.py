@@ -175,7 +175,7 @@ class TextFile:
             self._refuse(frame, row, str(message(frame[name][row])))
 
     def _refuse(self, frame: "pl.DataFrame", row: int, message: str) -> None:
-        """Raise an InputError that names the line of a row of the result of `read`."""
+        """Raise an InputError that names the line of the file from which `read` took a row."""
         raise InputError(f"{self.path}, line {self._lines()['number'][int(frame['line'][row])]}: {message}")
 
     def _lines(self) -> "pl.DataFrame":
@@ -212,7 +212,7 @@ class TextFile:
             raise self._unreadable(str(error)) from None
 
     def _unreadable(self, said: str) -> InputError:
-        """Return an InputError for the first row with too many cells, or else with the message of polars."""
+        """Return an InputError that names the first row with too many cells, or else quotes the message of polars."""
         if "utf-8" in said:
             return InputError(f"{self.path}: not UTF-8 text")
         lines, width = self._lines(), len(self.names) if hasattr(self, "names") else np.inf
@@ -240,8 +240,7 @@ def read_examples(
       numbers.
 
     Raises:
-      InputError: if a column does not exist or has two roles, if there are no features, and for the reasons of
-        `TextFile`.
+      InputError: if a column does not exist or has two roles, or if there are no features; and as for `TextFile`.
     """
     file = TextFile(path, separator=separator, header=header)
     kinds = {file.column(role, column): kind for role, (column, kind) in roles.items()}
@@ -252,7 +251,7 @@ def read_examples(
 
 
 def features_of(file: TextFile, others: Collection[str], n_roles: int = 1) -> list[str]:
-    """Return the names of the columns of a file that have no role.
+    """Return the names of the columns of a file that are not among `others`, the columns with a role.
 
     Raises:
       InputError: if every column has a role, or if two roles have the same column.

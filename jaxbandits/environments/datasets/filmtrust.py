@@ -16,14 +16,14 @@ _FORMAT = Format("filmtrust", ("user", "item", "rating"), None, (0.5, 4.0), 0.5,
 def load_filmtrust(
     path: str | os.PathLike[str], *, shape: tuple[int, int] = SHAPE, n_ratings: int | None = N_RATINGS
 ) -> Ratings:
-    """Read `ratings.txt`, plain or gzip-compressed, whose lines are `user item rating` with ids from 1.
+    """Read the ratings in `ratings.txt`, plain or gzip-compressed, whose lines are `user item rating` with ids from 1.
 
     The fields are separated by spaces, or by commas as in common copies of the file.
 
     Args:
       path: path of the file.
       shape: number of users and number of items, which bound the ids.
-      n_ratings: required number of lines; None: any positive number.
+      n_ratings: required number of lines; None for any positive number.
 
     Raises:
       InputError: if the file cannot be read or a row is malformed; the message names the file and the line.

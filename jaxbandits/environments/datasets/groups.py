@@ -2,7 +2,7 @@
 
     table = Groups.from_frame(frame, label="defaulted", group="region", features=["income", "age"])
     everything = table.rows()                        row numbers of each group
-    split = hold_out(table, per_group=364, seed=0)   shuffled rows for training, and held-out rows to estimate risks
+    split = hold_out(table, per_group=364, seed=0)   rows for training (shuffled), and held-out rows to estimate risks
 
 An invalid file raises an `InputError` that names the file and, for text files, the line.
 """
@@ -26,7 +26,7 @@ from jaxbandits.environments.datasets.streams import finish, load_libsvm, read_n
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Groups:
-    """Rows with features, a label and a group each; the arrays are read-only copies.
+    """Table whose rows have features, a label and a group; the arrays are read-only copies of those given.
 
     Raises:
       InputError: if shapes do not match, an entry is not a finite number, a group number is out of range, or a group
@@ -74,15 +74,15 @@ class Groups:
     def from_arrays(
         cls, features: Any, labels: Any, group: ArrayLike, source: str = "user", groups: Sequence[Any] | None = None
     ) -> "Groups":
-        """Return the table of arrays.
+        """Return a table that is made from arrays.
 
         Args:
           features: `[n, d]` numbers.
           labels: `[n]` numbers.
           group: `[n]` group of each row, as a name or a number.
           source: name of the data in figures.
-          groups: all groups in their order; None: the categories of a categorical array, otherwise the sorted distinct
-            values of `group`.
+          groups: all groups, in the order of their numbers; by default the categories of a categorical array, otherwise
+            the sorted distinct values of `group`.
 
         Raises:
           InputError: if shapes do not match, an entry is missing, or a group has no rows.
@@ -108,7 +108,7 @@ class Groups:
           label: name of the column with the labels, which must be numbers.
           group: name of the column with the groups, as names or whole numbers.
           features: names of the columns with the features, which must be numbers; other columns are not used.
-          groups: all groups in their order; None: as in `from_arrays`.
+          groups: all groups, in the order of their numbers; None as in `from_arrays`.
           source: name of the data in figures.
 
         Raises:
@@ -121,7 +121,7 @@ class Groups:
         return cls(*numbers, numbered.numbers, numbered.names, source)
 
     def __repr__(self) -> str:
-        """Return text with the sizes, the groups in their order, and the source."""
+        """Return text with the sizes, the names of the groups, and the source."""
         groups = describe_names("groups", self.names)
         sizes = f"{count_of(len(self), 'row')}; {count_of(self.dim, 'feature')}"
         return f"Groups({sizes}; {groups}; source {format_value(self.source)})"
@@ -142,7 +142,7 @@ class Groups:
 
     @property
     def sizes(self) -> np.ndarray:
-        """`[m]` number of rows of each group."""
+        """Number of rows of each group, `[m]`."""
         return np.bincount(self.group, minlength=self.n_groups)
 
     def rows(self) -> tuple[np.ndarray, ...]:
@@ -185,7 +185,7 @@ def load_groups_csv(
     standardise: bool = False,
     intercept: bool = False,
 ) -> Groups:
-    """Read a table with one example per row from a CSV file, whose other columns are the features.
+    """Read a CSV file with one example per row: a label, a group, and the features in all other columns.
 
     For a data frame, use `Groups.from_frame`.
 
@@ -215,7 +215,7 @@ def load_groups_libsvm(
     Args:
       path: path of the file, plain or gzip-compressed (`.gz`).
       group: index, from 1, whose values are the groups (0 in lines without this index); it is not used as a feature.
-      n_features: largest possible index; None: the largest index in the file.
+      n_features: largest possible index; by default the largest index in the file.
       standardise: True to give every feature mean 0 and standard deviation 1 over the file; constant features become 0.
       intercept: True to append a feature that is always 1.
 

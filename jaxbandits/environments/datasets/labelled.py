@@ -74,7 +74,7 @@ def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_examples(features: Any, labels: Any, classes: Any = None) -> tuple[np.ndarray, Labels]:
-    """Check features and labels, and return the features `[n, d]` and the labels `[n]`, numbered from 0.
+    """Check features and labels, and return the features `[n, d]` as float64 and the labels as `Labels`.
 
     Raises:
       InputError: if the shapes do not match, a feature is not a finite number, or a label is not among `classes`.

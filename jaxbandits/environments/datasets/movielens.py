@@ -15,12 +15,14 @@ _FORMAT = Format("movielens-100k", ("user", "item", "rating", "timestamp"), "\t"
 def load_movielens(
     path: str | os.PathLike[str], *, shape: tuple[int, int] = SHAPE, n_ratings: int | None = N_RATINGS
 ) -> Ratings:
-    """Read `u.data`, plain or gzip-compressed, with tab-separated lines `user item rating timestamp` and ids from 1.
+    """Read the ratings in `u.data`, plain or gzip-compressed, with tab-separated lines `user item rating timestamp`.
+
+    The ids of users and items start at 1.
 
     Args:
       path: path of the file.
       shape: number of users and number of items, which bound the ids.
-      n_ratings: required number of lines; None: any number, for parts of the data such as `u1.base`.
+      n_ratings: required number of lines; None for any positive number, for parts of the data such as `u1.base`.
 
     Raises:
       InputError: if the file cannot be read, a row is malformed, or a pair is rated twice; the message names the file

@@ -4,7 +4,7 @@
 
 Data sets are stored in the directory JAXBANDITS_DATA, or else in the user's cache, with one folder per data set. A
 download is checked by the SHA-256 digest of its decompressed text. Before the digest is computed, line ends are
-converted to Unix line ends and white space at both ends is removed, since servers and editors change these.
+converted to Unix line ends and white space at both ends is removed, since servers and editors may change both.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ class RemoteFile(NamedTuple):
 
 
 class DataSet(NamedTuple):
-    """Entry of a published data set.
+    """Description of a published data set.
 
     Attributes:
       title: description of the data set.
@@ -56,7 +56,7 @@ class DataSet(NamedTuple):
 
     @property
     def argument(self) -> str:
-        """Name of the file if there is only one, else "": readers and `--data` then expect the folder."""
+        """Name of the file if there is only one; "" if there are several, for which `--data` expects their folder."""
         return self.files[0].name if len(self.files) == 1 else ""
 
 
@@ -134,7 +134,11 @@ DATA_SETS = {
 
 
 def directory() -> Path | None:
-    """Return JAXBANDITS_DATA, else the directory in the user's cache; None if the extra `data` is not installed."""
+    """Return the directory in which data sets are stored.
+
+    It is the value of the environment variable JAXBANDITS_DATA, or else a directory in the user's cache. The result is
+    None if the variable is not set and the extra `data` is not installed.
+    """
     named = os.environ.get("JAXBANDITS_DATA", "")
     if named:
         return Path(named).expanduser()
@@ -146,7 +150,7 @@ def directory() -> Path | None:
 
 
 def find_entry(name: str) -> DataSet:
-    """Return the entry of a data set, given its name.
+    """Return the description of a data set, given its name.
 
     Raises:
       InputError: if the name is unknown; the message suggests similar names.

@@ -1,4 +1,4 @@
-"""Ratings, the observed entries of a matrix of users and items, which are read from text files or synthetic.
+"""Ratings: observed entries of a matrix of users and items, which are read from text files or generated.
 
 This module defines the container `Ratings`, the reader that `movielens.py` and `filmtrust.py` use, and synthetic
 low-rank ratings.
@@ -49,7 +49,7 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
       path: path of the file, plain or compressed; blank lines are skipped.
       form: format of the file.
       shape: number of users and number of items, which bound the ids; ids start at 1.
-      n_ratings: required number of lines; None: any positive number.
+      n_ratings: required number of lines; None for any positive number.
 
     Raises:
       InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
@@ -78,10 +78,10 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
 
 
 def densest_part(ratings: Ratings, users: int, items: int) -> Ratings:
-    """Return the ratings by the users with most ratings, restricted to the items with most ratings.
+    """Return the ratings by the users with the most ratings of the items with the most ratings.
 
-    All ratings are counted to select users and items. Ties go to the lower id. The ids are renumbered from 0 in their
-    original order.
+    Users and items are selected by their numbers of ratings in the whole data set. Ties go to the lower id. The ids are
+    renumbered from 0 in their original order.
 
     Args:
       ratings: ratings with at least `users` users and `items` items.

@@ -56,7 +56,7 @@ def load_libsvm(
 
     Args:
       path: path of the file, plain or compressed; indices start at 1.
-      n_features: d, number of features; None: the largest index in the file.
+      n_features: d, number of features; by default the largest index in the file.
       standardise: True to give every feature mean 0 and standard deviation 1 over the file; constant features become 0.
       intercept: True to append a feature that is always 1.
 
@@ -124,7 +124,7 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
 def finish(
     features: np.ndarray, targets: np.ndarray, standardise: bool, intercept: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return features `[n, d]`, standardised and extended by a feature that is always 1 if requested, and targets."""
+    """Standardise features and append a feature that is always 1, each if requested; return features and targets."""
     if ranges.flag("standardise", standardise):
         size = np.abs(features).max(axis=0)
         features = features - features.mean(axis=0)

@@ -64,11 +64,14 @@ def find(name: str, directory: str | os.PathLike[str]) -> Path | None:
 
 
 def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Read standardised features `[n, p + 1]`, of which the last one is always 1, and labels `[n]` of a data set.
+    """Read the features and labels of a data set from a local file.
 
     Args:
       name: name of a data set in `SETS`.
       directory: directory of the file, which has the format of the UCI repository.
+
+    Returns:
+      Standardised features `[n, p + 1]`, of which the last one is always 1, and labels `[n]`.
 
     Raises:
       InputError: if the name is unknown, or if the file is missing or invalid (the message names the line).
@@ -87,7 +90,9 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
 
 
 def uci_like(name: str, rows: int = 5000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return a synthetic table in the format of `load_uci`: a Gaussian cluster per class, some labels random.
+    """Return a synthetic table in the format of `load_uci`, with a Gaussian cluster for each class.
+
+    The labels of 10 % of the rows are random.
 
     Args:
       name: name of a data set in `SETS`.

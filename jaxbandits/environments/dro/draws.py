@@ -1,7 +1,7 @@
 """Functions shared by environments with groups: counts of drawn rows, table look-up by group, and metrics of risks.
 
-A decision lists the groups to draw from. If the list never changes, it is a NumPy array, so that everything derived
-from it is a constant of the program.
+A decision lists Q groups, from each of which one row is drawn. If the list never changes, it is a NumPy array, so that
+everything derived from it is a constant of the program.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class GroupOutcome(NamedTuple):
 
 
 def drawn_of(decision: GroupDecision) -> jax.Array:
-    """Return an array `[Q]` that is 1 where a row is drawn and 0 elsewhere."""
+    """Return an array `[Q]` that is 1 for the entries of a decision for which a row is drawn and 0 for the others."""
     real = jnp.result_type(float)
     return jnp.ones(len(decision.group), real) if decision.drawn is None else decision.drawn.astype(real)
 
@@ -112,5 +112,5 @@ AXES: dict[str, tuple[str, ...]] = {"risk": ("group",), "group_samples": ("group
 
 
 def units(names: Sequence[str] = ()) -> dict[str, str]:
-    """Return the units of the metrics that count rows; `names` are further such metrics."""
+    """Return the units of the metrics that count rows; `names` are further metrics that count rows."""
     return {"samples": "rows", "group_samples": "rows", **dict.fromkeys(names, "rows")}

@@ -3,7 +3,8 @@
     z ~ Bernoulli(mu_i),   loss(w; z) = (w - z)^2,   R_i(w) = w^2 - 2 mu_i w + mu_i,   w in [0, 1]
 
 For weights q, $sum_i q_i R_i$ has its minimum c (1 - c) at $w = c = sum_i q_i mu_i$. The mean of the k largest risks is
-therefore minimised by the c nearest to 1/2 among the averages of mu over weights q of at most 1/k each.
+the maximum of this sum over weights $q_i <= 1/k$ that sum to 1. It is therefore minimised at the weighted average $c =
+sum_i q_i mu_i$ that is nearest to 1/2.
 """
 
 from typing import ClassVar

@@ -60,8 +60,9 @@ class GroupData:
     a recommendation (w, q) are `risk` [m], `max_risk` and `mean_risk`, with `top_k` > 1 also `top_k_risk`, and with
     `weights` b also `weighted_max_risk`.
 
-    If all rows of a group have been drawn with the order "once", the group starts again from its first row. Such draws
-    are counted in `overdrawn`. A round with such a draw is inadmissible, and every summary reports inadmissible rounds.
+    With the order "once", a group whose rows have all been drawn starts again from its first row. The repeated draws
+    are counted in `overdrawn`. A round with a repeated draw is inadmissible, and every summary reports the inadmissible
+    rounds.
     """
 
     source: ClassVar[str] = (
@@ -75,14 +76,18 @@ class GroupData:
     dataset: str = static("user", doc="name of the data in figures")
     loss: Any = param(factory=group_losses.Logistic, doc="loss of a row: Logistic, Squared, Hinge or Custom")
     order: str = static("iid", doc='"iid" (with replacement) or "once" (in a random order)')
-    held_out: int = static(0, "[0, inf)", doc="number of rows per group that are held out for the risks; 0: all rows")
+    held_out: int = static(
+        0,
+        "[0, inf)",
+        doc="number of rows per group that are held out to compute risks; 0 to compute them from all rows",
+    )
     top_k: int = static(1, "[1, inf)", doc="k, number of largest risks that are averaged")
-    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, factors of the risks; None: 1")
+    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, factors of the risks; None for 1")
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "factor of losses, gradients and risks")
 
     @classmethod
     def from_table(cls, table: Groups, **settings: FieldValue) -> "GroupData":
-        """Return the environment for a table, such as the loaders of `environments.datasets.groups` return.
+        """Return the environment for a table, which the loaders of `environments.datasets.groups` return.
 
         Args:
           table: features, labels and groups. For a loss with signed labels, there must be two distinct labels, which
@@ -155,7 +160,7 @@ class GroupData:
 
     @property
     def budgets(self) -> tuple[int, ...]:
-        """`[m]` n_i, number of rows of each group that may be drawn."""
+        """Number n_i of rows of each group that may be drawn, `[m]`."""
         return tuple(size - self.held_out for size in self.sizes)
 
     def init(self, key: jax.Array) -> GroupDataState:

@@ -42,7 +42,7 @@ class GroupLoss(Protocol):
 
 @pytree
 class Logistic:
-    """`ln(1 + exp(-y <x, w>))` with labels in {-1, 1}; ||x||-Lipschitz."""
+    """Logistic loss `ln(1 + exp(-y <x, w>))` with labels in {-1, 1}, which is ||x||-Lipschitz in w."""
 
     signed, linear = True, True
 
@@ -55,7 +55,7 @@ class Logistic:
 
 @pytree
 class Squared:
-    """`(<x, w> - y)^2`, without a factor one half."""
+    """Squared loss `(<x, w> - y)^2`, without a factor 1/2."""
 
     signed, linear = False, True
 
@@ -68,7 +68,7 @@ class Squared:
 
 @pytree
 class Hinge:
-    """`max(0, 1 - y <x, w>)` with labels in {-1, 1}; ||x||-Lipschitz, with the subgradient 0 at the kink."""
+    """Hinge loss `max(0, 1 - y <x, w>)` with labels in {-1, 1}; its subgradient at the kink is 0."""
 
     signed, linear = True, True
 

@@ -17,7 +17,7 @@ _NODES = _NODES + 0.5  # shifted to [0, 1]
 
 
 def expected_log_cosh(s: Any, xp: Any = jnp) -> Any:
-    """Return `H(s)`, accurate up to rounding for every s >= 0."""
+    """Return `H(s) = E log(2 cosh(s g / 2))` for g ~ N(0, 1), accurate up to rounding for every s >= 0."""
     _, decay, weights = _half_line(s, xp)
     return HALF_NORMAL / 2.0 * xp.asarray(s) + xp.sum(weights * xp.log1p(decay), -1)
 

@@ -14,7 +14,7 @@ _STEPS, _STARTS = 8, 100  # iterations of the solver between two checks of the g
 
 
 class Optimum(NamedTuple):
-    """Upper bound on the minimum of `max_q`, with its certified error."""
+    """Upper bound on `min_w max_q sum_i q_i b_i R_i(w)`, with its certified error."""
 
     value: float  # upper bound on the optimum, which some model w attains
     gap: float  # difference between `value` and the largest value of the dual function that was found
@@ -28,7 +28,7 @@ def mean_of_largest(values: np.ndarray, k: int) -> float:
 
 
 def shortest(gram: np.ndarray, k: int = 1, tolerance: float = 1e-14) -> np.ndarray:
-    """Return the weights q `[m]`, at most 1/k each, that minimise ||sum_i q_i a_i||, from the Gram matrix of a.
+    """Return the weights q `[m]`, at most 1/k each, that minimise ||sum_i q_i a_i||, given the Gram matrix.
 
     This is the method of P. Wolfe, "Finding the nearest point in a polytope", Math. Programming 11 (1976), for the
     polytope whose corners are the means of k of the a_i. Each iteration finds the point nearest to 0 in the affine hull
@@ -74,7 +74,7 @@ def optimum(
     k: int = 1,
     tolerance: float = 1e-8,
 ) -> Optimum:
-    """Return the optimum, by sequential quadratic programming on the dual function unless the start is accurate enough.
+    """Maximise the dual function by sequential quadratic programming, and return the optimum with its duality gap.
 
     Args:
       dual: function that maps q `[m]` to the value of the dual function and its gradient `[m]`.

@@ -75,7 +75,7 @@ class SyntheticGroups:
     high_correct: ArrayLike = param(0.9, "[0, 1]", "largest value of the other pi_i")
     radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the ball of models for duality_gap and optimum")
     top_k: int = static(1, "[1, inf)", doc="k, number of largest risks that are averaged")
-    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, factors of the risks; None: 1")
+    weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, factors of the risks; None for 1")
 
     @classmethod
     def homogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: FieldValue) -> "SyntheticGroups":

@@ -1,7 +1,7 @@
 """Dueling bandit: in each round the learner compares two of K arms and observes only the winner.
 
     P(i beats j)      = p_ij = 1 - p_ji
-    e_i               = p_{1 i} - 1/2,   zeta_i = #{j : p_ij > 1/2} / (K - 1),   1 the winner
+    e_i               = p_{1 i} - 1/2,   zeta_i = #{j : p_ij > 1/2} / (K - 1)
     regret_t          = (e_i + e_j) / 2          of the duel (i, j), also called strong regret
     weak_regret_t     = min(e_i, e_j)
     copeland_regret_t = zeta_1 - (zeta_i + zeta_j) / 2
@@ -51,7 +51,7 @@ class DuelOutcome(NamedTuple):
 
 @pytree
 class DuelingArms:
-    """K arms, with a given probability for each pair of arms that the first arm wins.
+    """K arms with probabilities p_ij that arm i beats arm j.
 
     If `preferences` is None, each trial draws strengths u of the arms uniformly from [0, spread], and
     $p_ij = 1 / (1 + exp(u_j - u_i))$ (the model of Bradley and Terry).
@@ -72,7 +72,7 @@ class DuelingArms:
     units: ClassVar = dict.fromkeys(("regret", "weak_regret"), "probability") | {"copeland_regret": "share of arms"}
     n_arms: int = static(range="[2, inf)", doc="K, number of arms")
     preferences: ArrayLike | None = param(
-        None, "[0, 1]", "[K, K] p, permuted at random per trial; None: drawn per trial"
+        None, "[0, 1]", "[K, K] p, permuted at random in every trial; None to draw strengths in every trial"
     )
     spread: ArrayLike = param(2.0, "[0, inf)", "largest strength that is drawn if preferences is None")
 

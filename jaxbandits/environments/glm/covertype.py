@@ -1,8 +1,9 @@
-"""Covertype as a bandit: an arm is a cluster of forest plots, and its mean reward is the fraction of pine plots.
+"""Covertype as a bandit: an arm is a cluster of forest plots, and pays 1 if a plot drawn from it is of lodgepole pine.
 
-    reward ~ Bernoulli(share of label 1 in cluster k),   regret of a round = max_k share_k - share_played
+    reward ~ Bernoulli(share_k) for the arm k played,   regret of a round = max_j share_j - share_k
 
-Since the data are real, the logistic model is misspecified: no parameter gives the shares exactly.
+share_k is the share of lodgepole pine (cover type 2, binary label 1) in cluster k. The logistic model is misspecified,
+for the real data as well as for the synthetic stand-in: no parameter gives the shares exactly.
 """
 
 import os
@@ -24,10 +25,10 @@ from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 class Covertype:
     """Bandit whose arms are clusters of a classification data set (experiment on Covertype in arXiv:2507.11847).
 
-    In the paper's setting $K = 60$, $d = 11$ and $T = 1000$, the learners have $S = 6$, $delta = 0.01$ and
-    $kappa = 200$, and their radii are multiplied by a factor that is not stated (sweep `beta_scale`). Construct the
-    environment with `from_file` (the real data), `stand_in` (synthetic data) or `from_clusters` (other data). The field
-    `dataset` is the name of the data, so that figures can state whether the data are synthetic.
+    In the paper's setting $K = 60$, $d = 11$ and $T = 1000$, the learners have $S = 6$, $delta = 0.01$ and $kappa =
+    200$, and their radii are multiplied by a factor that is not stated (sweep the field `beta_scale` of the learners).
+    Construct the environment with `from_file` (the real data), `stand_in` (synthetic data) or `from_clusters` (other
+    data). The field `dataset` is the name of the data, so that figures can state whether the data are synthetic.
 
     Raises (by `validate`):
       InputError: if shapes are inconsistent, or if `dataset` is not a nonempty text.
@@ -50,7 +51,9 @@ class Covertype:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], n_arms: int = 60, seed: int = 0) -> "Covertype":
-        """Return the environment for `covtype.data` or `covtype.data.gz` of the UCI repository, which takes a minute.
+        """Return the environment for `covtype.data` or `covtype.data.gz` of the UCI repository.
+
+        Reading and clustering the file takes about a minute.
 
         Raises:
           InputError: if the file cannot be read; the message names the line.
@@ -85,7 +88,7 @@ class Covertype:
     def step(
         self, key: jax.Array, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision
     ) -> tuple[None, Reward, RegretOutcome]:
-        """Play a round; the regret is computed from the means of the clusters."""
+        """Return the state, the reward and the regret, which is computed from the means of the clusters."""
         del t, obs
         means = jnp.asarray(self.means)
         mean = means[decision.index]
@@ -100,7 +103,7 @@ class Covertype:
     def best_fit(self, ridge: float = 1e-6, steps: int = 50) -> Any:
         """Return the logistic parameter `[d]` with the smallest cross-entropy, where all clusters have equal weight.
 
-        Its norm is the smallest suitable bound S; its residual measures the misspecification.
+        The norm of this parameter is the smallest suitable bound S, and its residuals measure the misspecification.
         """
         x, y = np.asarray(self.arms, np.float64), np.asarray(self.means, np.float64)
         theta = np.zeros(self.dim)

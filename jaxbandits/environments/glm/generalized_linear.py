@@ -48,18 +48,18 @@ class GeneralizedLinear:
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Section 5"
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int = static(20, range="[1, inf)", doc="K, number of arms")
-    fresh_arms: bool = static(False, BOOL, doc="whether arms are drawn in every round, and not once per trial")
+    fresh_arms: bool = static(False, BOOL, doc="whether arms are drawn in every round instead of once per trial")
     link: Link = param(factory=Bernoulli, doc="exponential family of the rewards")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S = ||theta* - center||; not used if theta is given")
-    center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the sphere of theta*; None: 0")
-    arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] arms; None: drawn uniformly from the unit ball")
+    center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the sphere of theta*; None for 0")
+    arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] arms; None to draw them uniformly from the unit ball")
     theta: ArrayLike | None = param(
-        None, "(-inf, inf)", "[d] theta*; None: drawn uniformly from the sphere of radius S"
+        None, "(-inf, inf)", "[d] theta*; None to draw it uniformly from the sphere of radius S"
     )
     table: ArrayLike | None = shared(
         None,
         "(-inf, inf)",
-        "[T, K, d] arms of every round, the same in all trials; None: drawn uniformly from the unit ball",
+        "[T, K, d] arms of every round, the same in all trials; None to draw them uniformly from the unit ball",
     )
 
     @classmethod
@@ -69,7 +69,7 @@ class GeneralizedLinear:
 
     @classmethod
     def fixed(cls, **changes: FieldValue) -> "GeneralizedLinear":
-        """Return an environment with fixed arms in each trial, with the defaults d = 2, K = 20 and S = 3."""
+        """Return an environment with arms that are fixed within a trial, with the defaults d = 2, K = 20 and S = 3."""
         return cls(**{"dim": 2, "n_arms": 20, "norm_bound": 3.0} | changes)
 
     @classmethod

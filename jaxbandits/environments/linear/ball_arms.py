@@ -38,7 +38,9 @@ class BallArms:
     dim: int = static(2, "[1, inf)", "d, dimension of the arms")
     n_arms: int = static(50, "[1, inf)", "K, number of arms in a round")
     noise: Noise = param(factory=Gaussian, doc="distribution of eta")
-    theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] parameter; None: uniform on the sphere, drawn per trial")
+    theta: ArrayLike | None = param(
+        None, "(-inf, inf)", "[d] parameter; None to draw it in every trial, uniformly from the unit sphere"
+    )
 
     def __post_init__(self) -> None:
         """Convert a list, as in a sweep file, to an array, since JAX would treat the list as a pytree."""

@@ -48,7 +48,7 @@ class FreshArms:
     n_arms: int = static(20, "[1, inf)", "K, number of arms in a round")
     noise: Noise = param(factory=lambda: StudentT(df=2.0), doc="distribution of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
-    noise_decades: ArrayLike | None = param(None, "[0, inf)", "upper end of the range of log10 a_t; None: a_t = 1")
+    noise_decades: ArrayLike | None = param(None, "[0, inf)", "upper end of the range of log10 a_t; None for a_t = 1")
 
     @classmethod
     def example(cls) -> "FreshArms":

@@ -52,27 +52,31 @@ class HeavyTailed:
     noise: Noise = param(factory=StudentT, doc="distribution of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "eps; nu_t is the scale of the moment of order 1 + eps")
     moment_scale: ArrayLike | None = param(
-        None, "(0, inf)", "moment scale in the feedback; None: the exact scale of eta"
+        None, "(0, inf)", "moment scale in the feedback; None for the exact scale of eta"
     )
-    noise_decades: ArrayLike | None = param(None, "[0, inf)", "upper end of the range of log10 a_t; None: a_t = 1")
+    noise_decades: ArrayLike | None = param(None, "[0, inf)", "upper end of the range of log10 a_t; None for a_t = 1")
     theta_norm: ArrayLike = param(1.0, "(0, inf)", "S = ||theta*|| if theta* is drawn")
     unit_arms: ArrayLike = param(
-        False, BOOL, "whether each drawn arm is divided by its own norm, and not by the largest"
+        False, BOOL, "whether each drawn arm is divided by its own norm instead of by the largest norm"
     )
     available: int | None = static(
-        None, "[1, inf)", "number of arms in the random subset that is available in a round; None: all arms"
+        None, "[1, inf)", "number of arms in the random subset that is available in a round; None for all arms"
     )
-    arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] fixed arms for all trials; None: drawn per trial")
-    theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] fixed theta* for all trials; None: drawn per trial")
+    arms: ArrayLike | None = param(
+        None, "(-inf, inf)", "[K, d] fixed arms for all trials; None to draw them in every trial"
+    )
+    theta: ArrayLike | None = param(
+        None, "(-inf, inf)", "[d] fixed theta* for all trials; None to draw it in every trial"
+    )
 
     @classmethod
     def from_arms(cls, arms: Any, theta: Any, **settings: FieldValue) -> "HeavyTailed":
-        """Return an environment with given arms `[K, d]` and parameter `[d]`, the same in all trials.
+        """Return an environment with given arms `[K, d]` and parameter `[d]`, which are the same in all trials.
 
         Args:
-          arms: K arms, one per row; a warning is issued if an arm lies outside the unit ball, since learners assume L =
-              1.
-          theta: theta*; a warning is issued if its norm exceeds 1, since learners assume S = 1.
+          arms: K arms, one per row; a warning is issued if an arm lies outside the unit ball, which learners assume by
+            default.
+          theta: theta*; a warning is issued if its norm exceeds 1, the bound that learners assume by default.
           **settings: values of other fields, such as `noise=Gaussian(spread=0.1)`.
 
         Raises:

@@ -43,8 +43,8 @@ class LinearMDP:
     declares `Episode` does not receive nu.
 
     Deviations:
-      The paper discusses heavy-tailed linear MDPs, but has no algorithm, theorem or experiment for them. The instances,
-      the known transitions and all sizes are ours.
+      * [ours] The paper discusses heavy-tailed linear MDPs, but has no algorithm, theorem or experiment for them. The
+        instances, the known transitions and all sizes are ours.
     """
 
     source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.1"
@@ -55,18 +55,20 @@ class LinearMDP:
     noise: Noise = param(factory=StudentT, doc="distribution of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "eps; nu is the scale of the moment of order 1 + eps")
     moment_scale: ArrayLike | None = param(
-        None, "(0, inf)", "moment scale in the feedback; None: the exact scale of eta"
+        None, "(0, inf)", "moment scale in the feedback; None for the exact scale of eta"
     )
     concentration: ArrayLike = param(
         0.3, "(0, inf)", "Dirichlet parameter of the rows of P; a small value makes transitions nearly deterministic"
     )
     features: ArrayLike | None = param(
-        None, "(-inf, inf)", "[nS, nA, d] fixed phi for all trials; None: drawn per trial"
+        None, "(-inf, inf)", "[nS, nA, d] fixed phi for all trials; None to draw it in every trial"
     )
     transitions: ArrayLike | None = param(
-        None, "(-inf, inf)", "[nS, nA, nS] fixed P for all trials; None: drawn per trial"
+        None, "(-inf, inf)", "[nS, nA, nS] fixed P for all trials; None to draw it in every trial"
     )
-    theta: ArrayLike | None = param(None, "(-inf, inf)", "[H, d] fixed theta* for all trials; None: drawn per trial")
+    theta: ArrayLike | None = param(
+        None, "(-inf, inf)", "[H, d] fixed theta* for all trials; None to draw it in every trial"
+    )
 
     @classmethod
     def example(cls) -> "LinearMDP":

@@ -42,26 +42,26 @@ class ExcessOutcome(NamedTuple):
 
 @pytree
 class LinearSystem:
-    """Linear system driven by white input and by noise that may have infinite variance; all trials have one system.
+    """Linear system driven by white input and by noise that may have infinite variance, the same in all trials.
 
     The default is a stable system with two states and one input. The feedback is the next state and the moment scales
     (`ScaledNextState`); a learner that declares `NextState` does not receive the scales.
 
     Deviations:
-      The paper discusses identification, but has no algorithm, theorem or experiment for it. Everything here is ours
-        except Theta*, which is printed in the paper as [A; B] without the transposes.
+      * [ours] The paper discusses identification, but has no algorithm, theorem or experiment for it. Only Theta* is
+        from the paper, which prints it as [A; B] without the transposes.
     """
 
     source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.2"
-    A: ArrayLike | None = param(None, "(-inf, inf)", "[n, n] state matrix A; None: [[0.8, 0.2], [0, 0.7]]")
-    B: ArrayLike | None = param(None, "(-inf, inf)", "[n, m] input matrix B; None: [[0], [0.5]]")
+    A: ArrayLike | None = param(None, "(-inf, inf)", "[n, n] state matrix A; None for [[0.8, 0.2], [0, 0.7]]")
+    B: ArrayLike | None = param(None, "(-inf, inf)", "[n, m] input matrix B; None for [[0], [0.5]]")
     input_scale: ArrayLike = param(1.0, "[0, inf)", "standard deviation of every input")
     noise: Noise = param(
-        factory=lambda: StudentT(spread=0.3), doc="distribution of a coordinate of w, without its factor"
+        factory=lambda: StudentT(spread=0.3), doc="distribution of a coordinate of w, divided by its factor"
     )
-    noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factors of the coordinates of w; None: 1")
+    noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factors of the coordinates of w; None for 1")
     eps: ArrayLike = param(0.99, "(0, 1]", "eps; moment scales are of order 1 + eps")
-    moment_scale: ArrayLike | None = param(None, "(0, inf)", "moment scale in the feedback; None: the exact scale")
+    moment_scale: ArrayLike | None = param(None, "(0, inf)", "moment scale in the feedback; None for the exact scale")
 
     @classmethod
     def example(cls) -> "LinearSystem":

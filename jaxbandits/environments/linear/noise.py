@@ -24,7 +24,7 @@ _SPREAD = "factor on every draw"
 
 
 class Noise(Protocol):
-    """Protocol of noise distributions."""
+    """Protocol of noise distributions: `sample(key)`, the moment scale `scale(eps)`, and `tail_index`."""
 
     @property
     def tail_index(self) -> ArrayLike: ...  # moments of smaller order are finite
@@ -44,7 +44,10 @@ def check_noise(noise: object, name: str) -> None:
 def sample_with_scale(
     noise: "Noise", key: jax.Array, scale: jax.Array, decades: ArrayLike | None
 ) -> tuple[jax.Array, jax.Array]:
-    """Return a draw of `a * noise` and its moment scale `a * scale`; a = 1, or log10 a is uniform on (0, decades)."""
+    """Return a draw of `a * noise` and its moment scale `a * scale`.
+
+    If `decades` is None, a is 1; otherwise log10 a is uniform on (0, decades).
+    """
     value = noise.sample(key)
     if decades is None:
         return value, scale
@@ -66,7 +69,7 @@ class Gaussian:
         return rng.normal(key) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Compute the scale from `E |N|^p = 2^{p/2} Gamma((p+1)/2) / sqrt(pi)`."""
+        """Return the moment scale, from `E |N|^p = 2^{p/2} Gamma((p+1)/2) / sqrt(pi)` for a standard normal N."""
         order = 1.0 + eps
         log_moment = order / 2.0 * math.log(2.0) + log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
         return jnp.exp(log_moment / order) * self.spread
@@ -74,7 +77,7 @@ class Gaussian:
 
 @pytree
 class StudentT:
-    """Student t noise, whose moments are finite up to orders below `df`."""
+    """Student t noise, whose moments of orders below `df` are finite."""
 
     df: ArrayLike = param(2.1, "(1, inf)", "degrees of freedom")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
@@ -87,7 +90,10 @@ class StudentT:
         return rng.student_t(key, self.df) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Compute the scale from `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`."""
+        """Return the moment scale, computed from a closed form.
+
+        For p < df, `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`.
+        """
         order, df = 1.0 + eps, jnp.asarray(self.df)
         log_moment = order / 2.0 * jnp.log(df) + log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
         log_moment = log_moment + log_gamma(jnp.maximum(df - order, 0.0) / 2.0) - log_gamma(df / 2.0)
@@ -109,7 +115,7 @@ class Pareto:
         return (rng.pareto(key, self.shape) - self._mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Compute the scale by quadrature (`_central_scale`)."""
+        """Return the moment scale, computed by quadrature."""
         shape, mean = jnp.asarray(self.shape), self._mean
         return _central_scale(1.0 + eps, shape, mean, mean**-shape, jnp.ones_like) * self.spread
 
@@ -135,7 +141,7 @@ class Lomax:
         return (rng.lomax(key, self.shape) - mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Return the scale of `Pareto`, since both centred distributions are the same."""
+        """Return the moment scale of `Pareto`, since both centred distributions are the same."""
         return Pareto(shape=self.shape, spread=self.spread).scale(eps)
 
 
@@ -154,7 +160,7 @@ class Fisk:
         return (rng.fisk(key, self.shape) - self._mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Compute the scale by quadrature (`_central_scale`)."""
+        """Return the moment scale, computed by quadrature."""
         shape, mean = jnp.asarray(self.shape), self._mean
         survival = 1.0 / (1.0 + mean**shape)
 

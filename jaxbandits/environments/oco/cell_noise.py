@@ -34,7 +34,7 @@ class CellNoise:
 
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1"
     n_cells: int = static(range="[1, inf)", doc="n, number of cells")
-    dim: int = static(1, range="[1, 1]", doc="d; the cells lie on a line")
+    dim: int = static(1, range="[1, 1]", doc="d, which is 1, because the cells lie on a line")
 
     @classmethod
     def example(cls) -> "CellNoise":

@@ -52,7 +52,7 @@ class DataStream:
 
     If no comparator is given, it is `table.best`, the minimiser of the mean loss over the table (least squares of
     minimum norm, or logistic regression by Newton's method), which `from_arrays` computes on the host in float64. After
-    whole passes it is the best fixed point in hindsight.
+    whole passes, `table.best` is the best fixed point in hindsight.
 
     With the order "shuffled", every pass of every trial is a new random permutation of the rows. With "iid", rows are
     drawn with replacement. With "given", all trials repeat the rows of the table cyclically.
@@ -67,13 +67,13 @@ class DataStream:
     loss: str = static("squared", doc='"squared", or "logistic" with targets in {-1, 1}')
     order: str = static("shuffled", doc='"shuffled" (in every pass), "iid" (with replacement) or "given"')
     comparator: ArrayLike | None = param(
-        None, "(-inf, inf)", "comparator [d], or U for U e_1; None: best fit to the table"
+        None, "(-inf, inf)", "comparator [d], or a number U for U e_1; None for the best fit to the table"
     )
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
 
     @classmethod
     def from_arrays(cls, features: object, targets: object, **settings: FieldValue) -> "DataStream":
-        """Return a stream of the rows of `features` [n, d] with `targets` [n].
+        """Return a stream of the rows of a table of features, with their targets.
 
         Args:
           features: `[n, d]` numbers, one row per example.
@@ -144,7 +144,7 @@ class DataStream:
         return self.table.dim
 
     def init(self, key: jax.Array) -> jax.Array | None:
-        """Return the initial order `[n]` of the rows, or None unless the order is "shuffled"."""
+        """Return the initial order `[n]` of the rows if `order` is "shuffled", otherwise None."""
         del key
         return jnp.arange(len(self.table), dtype=jnp.int32) if self.order == "shuffled" else None
 

@@ -48,16 +48,17 @@ class LinearLosses:
     adversarial losses. Further sequences are `IsolatedFlips`, `Drift` and `Piecewise`. `RandomOrder` is an environment
     with a finite pool of losses in random order.
 
-    The metrics `loss` and `mean_loss` are summed over rounds. At record points, `comparator_loss` is the cumulative
-    loss of the comparator for the losses that were drawn, and `mean_comparator_loss` that for their means. From these
-    follow
+    The metrics `loss` and `mean_loss` are summed over rounds. At record points, `comparator_loss` is the sum of the
+    drawn losses at the comparator, and `mean_comparator_loss` the sum of their means at the comparator. Two further
+    metrics follow:
 
         regret        = loss - comparator_loss              (realised)
         pseudo_regret = mean_loss - mean_comparator_loss    (in expectation, hence less noisy)
 
-    A comparator u that is given need not lie in the domain (for learners on $R^d$). Otherwise the comparator is the
-    best fixed point of the domain in hindsight, for the losses or, in `mean_comparator_loss`, for their means. If the
-    mean moves, a learner that tracks it may be better than every fixed point, so that regret can be negative.
+    If a comparator u is given, it need not lie in the domain (for learners on $R^d$). If none is given, the comparator
+    is the best fixed point of the domain in hindsight, for the drawn losses or, in `mean_comparator_loss`, for their
+    means. If the mean moves, a learner that tracks it may be better than every fixed point, so that regret can be
+    negative.
 
     Numerics: the sum of the gradients is a Kahan sum, so that in float32 `comparator_loss` has a relative error of
       3e-7 after 10^5 rounds, whereas the error with a plain sum is 20 times as large
@@ -71,15 +72,17 @@ class LinearLosses:
 
     source: ClassVar[str] = "stochastically extended adversarial model, i.i.d. linear losses"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    domain: ConvexSet = param(factory=L2Ball, doc="X, which needs lmo; the set of comparators if none is given")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, which needs lmo; contains the comparator if none is given")
     mean: ArrayLike = param(0.1, "(-inf, inf)", "m; the mean gradient is m v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, norm of the noise in every round")
     sequence: FieldValue = param(factory=Constant, doc="v_t, directions of the mean (environments.oco.sequences)")
     comparator: ArrayLike | None = param(
-        None, "(-inf, inf)", "comparator u [d], or U for U e_1; None: the best fixed point of the domain"
+        None, "(-inf, inf)", "comparator u [d], or a number U for U e_1; None for the best fixed point of the domain"
     )
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
-    noise_rank: int | None = static(None, range="[1, inf)", doc="r <= d, number of first axes with noise; None: d")
+    noise_rank: int | None = static(
+        None, range="[1, inf)", doc="r <= d; the noise lies on the first r axes; None for r = d"
+    )
 
     @classmethod
     def example(cls) -> "LinearLosses":
@@ -133,7 +136,7 @@ class LinearLosses:
         return (self.loss_scale * self.mean) * self.sequence.at(t, self.dim)
 
     def mean_gradient_sum(self, rounds: jax.Array) -> Vector:
-        """Return the sum `[d]` of grad F over the first `rounds` rounds."""
+        """Return the sum `[d]` of the mean gradients of the first `rounds` rounds."""
         return (self.loss_scale * self.mean) * self.sequence.sum(rounds, self.dim)
 
     @property
@@ -146,7 +149,7 @@ class LinearLosses:
         return horizon * (self.loss_scale * self.noise_scale) ** 2
 
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
-        """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||, without the square."""
+        """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)|| (not squared)."""
         return horizon * (self.loss_scale * self.noise_scale)
 
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:

@@ -32,7 +32,9 @@ class LogisticLosses:
     center: ArrayLike = param(2.0, "(-inf, inf)", "b; the parameter of the labels is b v_t")
     feature_norm: ArrayLike = param(1.0, "[0, inf)", "s, norm of the features")
     sequence: FieldValue = param(factory=Constant, doc="v_t, directions of the parameter (environments.oco.sequences)")
-    comparator: ArrayLike | None = param(None, "(-inf, inf)", "comparator u [d], or U for U e_1; None: b e_1")
+    comparator: ArrayLike | None = param(
+        None, "(-inf, inf)", "comparator u [d], or a number U for U e_1; None for b e_1"
+    )
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
 
     @classmethod
@@ -75,22 +77,25 @@ class LogisticLosses:
         return 0.25 * self.loss_scale * self.feature_norm**2
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:
-        """Return an upper bound on sigma^2_{1:T}, which holds because the norm of every gradient is at most c s."""
+        """Return an upper bound on sigma^2_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||^2.
+
+        The bound holds because the norm of every gradient is at most c s.
+        """
         return horizon * (self.loss_scale * self.feature_norm) ** 2
 
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
-        """Return an upper bound on sigma_{1:T}."""
+        """Return an upper bound on sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||."""
         return horizon * self.loss_scale * self.feature_norm
 
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
-        """Return an upper bound on Sigma^2_{1:T}, in terms of the path length of the parameter.
+        """Return an upper bound on Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0.
 
-        If the parameter b v_t moves by a distance r, grad F_t(x) changes by at most r c s^2 / 4; the norm of the first
-        gradient is at most c s.
+        The bound depends on the path length of the parameter. If the parameter b v_t moves by a distance r, grad F_t(x)
+        changes by at most r c s^2 / 4; the norm of the first gradient is at most c s.
         """
         moves = self.center**2 * (self.sequence.squared_path(horizon) - self.sequence.squared_path(1))
         return (self.loss_scale * self.feature_norm) ** 2 * (1.0 + self.feature_norm**2 / 16.0 * moves)
 
     def cumulative_mean_gradients(self, horizon: ArrayLike) -> ArrayLike:
-        """Return an upper bound on G_{1:T} (fraktur)."""
+        """Return an upper bound on G_{1:T} (fraktur), the sum of sup_x ||grad F_t(x)||."""
         return self.cumulative_deviation(horizon)

@@ -3,7 +3,7 @@
     f_t(x) = c (sqrt(1 + ||x - theta_t||^2) - 1),   theta_t = a v_t + s * (uniform on the unit sphere)
 
 a is the field `center`, $v_t$ is `sequence`, s is `noise_scale` and c is `loss_scale`. With a fixed centre and no
-noise, $sigma = 0$ and $Sigma^2_{1:T} = c^2$ exactly; this is the term of the first round, a supremum over $R^d$.
+noise, $sigma = 0$ and $Sigma^2_{1:T} = c^2$ exactly; only the first round contributes, with a supremum over $R^d$.
 """
 
 from typing import ClassVar
@@ -21,10 +21,11 @@ from jaxbandits.types import FullInformation, PointDecision
 
 @pytree
 class PseudoHuberLosses:
-    """Pseudo-Huber distance to noisy targets that follow `sequence`, with a fixed comparator.
+    """Pseudo-Huber losses around noisy targets that follow `sequence`, with a fixed comparator.
 
-    If no comparator u is given, it is a $e_1$, the minimiser of the mean loss in rounds with $v_t = e_1$ (the best
-    point in hindsight has no closed form). A sweep over both u and a shows the regret as a function of $||u||$.
+    If no comparator u is given, it is $a e_1$, the minimiser of the mean loss in rounds with $v_t = e_1$ (the best
+    point in hindsight has no closed form). A sweep over `comparator` and `center` together shows the regret as a
+    function of $||u||$.
 
     The metrics `loss`, `comparator_loss` and `regret` are summed over rounds. The regret of a round is computed without
     cancellation, with full relative accuracy.
@@ -35,11 +36,13 @@ class PseudoHuberLosses:
 
     source: ClassVar[str] = "SEA model, smooth Lipschitz losses on R^d"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    radius: ArrayLike = param(float("inf"), "(0, inf]", "R, radius of the domain; inf: R^d")
+    radius: ArrayLike = param(float("inf"), "(0, inf]", "R, radius of the domain; inf for R^d")
     center: ArrayLike = param(1.0, "(-inf, inf)", "a; the targets lie around a v_t")
     noise_scale: ArrayLike = param(0.2, "[0, inf)", "s, distance of the targets from a v_t")
     sequence: FieldValue = param(factory=Constant, doc="v_t, directions of the centres (environments.oco.sequences)")
-    comparator: ArrayLike | None = param(None, "(-inf, inf)", "comparator u [d], or U for U e_1; None: a e_1")
+    comparator: ArrayLike | None = param(
+        None, "(-inf, inf)", "comparator u [d], or a number U for U e_1; None for a e_1"
+    )
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
 
     @classmethod
@@ -94,9 +97,9 @@ class PseudoHuberLosses:
         return horizon * self.loss_scale**2 * self.noise_scale**2 / (1.0 + self.noise_scale**2)
 
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
-        """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||.
+        """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)|| (not squared).
 
-        It is also attained at the centre.
+        The supremum is attained at the centre, as in `cumulative_variance`.
         """
         return horizon * self.loss_scale * self.noise_scale / jnp.sqrt(1.0 + self.noise_scale**2)
 

@@ -40,7 +40,7 @@ class QuadraticLossesOutcome(NamedTuple):
 
 @pytree
 class QuadraticLosses:
-    """Squared distance to noisy targets that follow `sequence`.
+    """Squared distances to noisy targets that follow `sequence`.
 
     The metrics are those of `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret`
     and `pseudo_regret`. If no comparator u is given, it is the best fixed point of the ball in hindsight, for the
@@ -52,12 +52,12 @@ class QuadraticLosses:
 
     source: ClassVar[str] = "SEA model, quadratic losses on a ball"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    radius: ArrayLike = param(1.0, "(0, inf]", "R, radius of the domain; inf: R^d, where gradients are unbounded")
+    radius: ArrayLike = param(1.0, "(0, inf]", "R, radius of the domain; inf for R^d, where gradients are unbounded")
     center: ArrayLike = param(0.5, "(-inf, inf)", "a; the targets lie around a v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, distance of the targets from a v_t")
     sequence: FieldValue = param(factory=Constant, doc="v_t, directions of the centres (environments.oco.sequences)")
     comparator: ArrayLike | None = param(
-        None, "(-inf, inf)", "comparator u [d], or U for U e_1; None: the best fixed point of the ball"
+        None, "(-inf, inf)", "comparator u [d], or a number U for U e_1; None for the best fixed point of the ball"
     )
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
 
@@ -131,7 +131,7 @@ class QuadraticLosses:
         return horizon * (self.loss_scale * self.noise_scale) ** 2
 
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
-        """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||, without the square."""
+        """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)|| (not squared)."""
         return horizon * (self.loss_scale * self.noise_scale)
 
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:

@@ -50,7 +50,7 @@ class RandomOrderOutcome(NamedTuple):
 
 @pytree
 class RandomOrder:
-    """Linear losses drawn without replacement from a pool of `pool_size` vectors, pass after pass.
+    """Linear losses drawn without replacement, in every pass, from a pool of `pool_size` vectors.
 
     The metrics are those of `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret`
     and `pseudo_regret`. $F_t$ depends on the losses that were drawn in earlier rounds, as in the random-order model.
@@ -66,11 +66,11 @@ class RandomOrder:
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022: a pool of losses in random order"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     pool_size: int = static(64, "[1, 16777216)", "n, number of losses in the pool; a pass has n rounds")
-    domain: ConvexSet = param(factory=L2Ball, doc="X, which needs lmo; the set of comparators if none is given")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, which needs lmo; contains the comparator if none is given")
     mean: ArrayLike = param(0.1, "(-inf, inf)", "m; the vectors of the pool lie around m e_1")
     noise_scale: ArrayLike = param(0.9, "[0, inf)", "s, distance of the vectors of the pool from m e_1")
     comparator: ArrayLike | None = param(
-        None, "(-inf, inf)", "comparator u [d], or U for U e_1; None: the best fixed point of the domain"
+        None, "(-inf, inf)", "comparator u [d], or a number U for U e_1; None for the best fixed point of the domain"
     )
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c, factor of the losses")
 
@@ -148,9 +148,10 @@ class RandomOrder:
         return first + spread * (within + passes * (n - 1.0) / n)
 
     def cumulative_deviation(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """Return an upper bound on the expectation of sigma_{1:T} (without the square) over the order.
+        """Return an upper bound on the expectation of sigma_{1:T} over the order.
 
-        The bound follows from Jensen's inequality in every round.
+        sigma_{1:T} is the sum of the standard deviations (not of the variances) of the gradients. The bound follows
+        from Jensen's inequality in every round.
         """
         spread, _ = self._moments(pool)
         passes, rest = divmod(horizon, self.pool_size)

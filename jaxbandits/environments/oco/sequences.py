@@ -27,7 +27,7 @@ from jaxbandits.numerics.linalg import Vector
 
 
 class Sequence(Protocol):
-    """Protocol of sequences of directions."""
+    """Protocol of sequences of directions: `at`, `sum`, `bound`, `squared_path` and `length_sum`."""
 
     @property
     def bound(self) -> ArrayLike: ...
@@ -61,7 +61,7 @@ class Constant:
 
 @pytree
 class Alternating:
-    """Sequence that is $e_1$ for `period` rounds, then $-e_1$ for `period` rounds, and so on, for an adversary."""
+    """Sequence of an adversary: $e_1$ for `period` rounds, then $-e_1$ for `period` rounds, and so on."""
 
     period: ArrayLike = param(1, "[1, inf)", "P, number of rounds between two changes of sign")
 
@@ -160,8 +160,8 @@ class IsolatedFlips:
 class Drift:
     """Slow rotation $v_t$ = (cos w(t-1), sin w(t-1), 0, ...) with $w = 2 pi$ turns / horizon."""
 
-    turns: ArrayLike = param(0.25, "(-inf, inf)", "number of full turns over the horizon")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for these turns")
+    turns: ArrayLike = param(0.25, "(-inf, inf)", "number of full turns in T rounds")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds in which the sequence makes its `turns`")
 
     @property
     def bound(self) -> ArrayLike:

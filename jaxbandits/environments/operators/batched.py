@@ -24,13 +24,15 @@ class Batched(LateOperator):
     is the same as for a delay of `rounds` rounds.
 
     References:
-      Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011. It studies delays by
-      batches.
+      Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011. It studies feedback that
+      arrives in batches.
     """
 
     source: ClassVar[str] = "Chapelle & Li, NIPS 2011: feedback in batches"
     environment: Any = param(doc="environment whose feedback is batched")
-    rounds: int = static(range="[1, 2147483647]", doc="B, number of rounds in a batch; 1: feedback after every round")
+    rounds: int = static(
+        range="[1, 2147483647]", doc="B, number of rounds in a batch; 1 for feedback after every round"
+    )
 
     @classmethod
     def example(cls) -> "Batched":

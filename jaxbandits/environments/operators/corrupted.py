@@ -1,4 +1,4 @@
-"""Corrupted rewards: an adversary changes what the learner receives in some of the first rounds.
+"""Corrupted rewards: an adversary changes the rewards that the learner receives in some of the first rounds.
 
     received_t = factor reward_t + shift   if t < rounds, with probability `rate`;   received_t = reward_t otherwise
 

@@ -1,7 +1,7 @@
 """Bandits whose parameter drifts from round to round.
 
     theta_t = drift.at(t, theta_{t-1}),   theta_0 is the parameter of the instance
-    regret_t = max_k mean of arm k under theta_t - mean of the arm played under theta_t
+    regret_t = (max_k mean of arm k) - (mean of the arm played),   both under theta_t
 
 The regret is relative to the best arm of each round (dynamic regret). Metrics at record points, such as the estimation
 error, use the parameter of the last round. A drift is a `PiecewiseDrift`, `RandomWalk`, `Given`, or a user-defined
@@ -27,7 +27,7 @@ class LawOfMotion(Protocol):
     """Protocol of drifts."""
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
-        """Return the parameter `[d]` of round t, from theta_0 and the parameter of round t - 1 (round 0: theta_0)."""
+        """Return the parameter `[d]` of round t, given theta_0 and the parameter of round t - 1 (theta_0 if t = 0)."""
         ...
 
 
@@ -46,7 +46,10 @@ class PiecewiseDrift:
 
 @pytree
 class RandomWalk:
-    """Random walk $theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, inside the ball of radius ||theta_0||."""
+    """Random walk `theta_t = theta_{t-1} + length z / sqrt(d)` with standard normal z.
+
+    A parameter outside the ball of radius ||theta_0|| is scaled back to its boundary.
+    """
 
     length: ArrayLike = param(0.01, "[0, inf)", "root mean square length of a step")
 
@@ -100,7 +103,9 @@ class Drifting(Operator):
 
     source: ClassVar[str] = "any bandit with a parameter, which moves"
     environment: Any = param(doc="environment whose parameter drifts")
-    drift: LawOfMotion = param(factory=RandomWalk, doc="distribution of the drift")
+    drift: LawOfMotion = param(
+        factory=RandomWalk, doc="drift of the parameter: PiecewiseDrift, RandomWalk, Given, or a class with `at`"
+    )
 
     @classmethod
     def example(cls) -> "Drifting":

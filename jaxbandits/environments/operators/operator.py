@@ -82,7 +82,7 @@ class Operator:
 
     @property
     def dim(self) -> int | None:
-        """Dimension of the arms if known, which must be equal to that of the learner."""
+        """Dimension of the arms, which must equal that of the learner; None if it is not known."""
         return getattr(self.environment, "dim", None)
 
     @property

@@ -27,7 +27,7 @@ class DelayLaw(Protocol):
     """Protocol of distributions of delays."""
 
     def draw(self, key: jax.Array, bound: int) -> jax.Array:
-        """Draw a delay `[]`, 0 or more; the caller replaces delays larger than `bound` with `bound`."""
+        """Draw a nonnegative delay `[]`; the caller replaces delays larger than `bound` with `bound`."""
         ...
 
 
@@ -83,8 +83,8 @@ class RandomDelay(LateOperator):
     next pull are rejected. A delay of the wrapped environment is added. The loop stores 2 `bound` + 1 rounds per trial.
 
     Deviations:
-      * [ours] A learner is updated at most once per round. In the reference all feedback is used when it arrives or, in
-        QPM-D, when the learner requests the arm.
+      * [ours] A learner is updated at most once per round. In the reference, all feedback is used when it arrives or,
+        in the algorithm QPM-D, when the learner requests the arm.
 
     References:
       Pooria Joulani, Andras Gyorgy, Csaba Szepesvari. Online Learning under Delayed Feedback. ICML 2013. It
@@ -94,7 +94,7 @@ class RandomDelay(LateOperator):
     source: ClassVar[str] = "Joulani, Gyorgy & Szepesvari, ICML 2013, random delays"
     environment: Any = param(doc="environment whose feedback is delayed")
     law: Any = param(doc="distribution of delays: UniformDelay, GeometricDelay, TableDelay, or a class with `draw`")
-    bound: int = static(range="[0, 10000]", doc="largest random delay; larger draws are replaced by it")
+    bound: int = static(range="[0, 10000]", doc="largest random delay, by which larger draws are replaced")
 
     @classmethod
     def example(cls) -> "RandomDelay":

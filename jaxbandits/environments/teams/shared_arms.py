@@ -2,7 +2,7 @@
 
     Y_k        ~ Bernoulli(mu_k), one draw per round for all players on arm k
     C_j        = 1 if another player is on the arm A_j of player j, else 0,   reward_j = Y_{A_j} (1 - C_j)
-    regret_t   = sum of the P largest mu_k - sum_j mu_{A_j} (1 - C_j)
+    regret_t   = (sum of the P largest mu_k) - sum_j mu_{A_j} (1 - C_j)
 
 Collisions and switches of arms are summed over the players.
 """
@@ -60,8 +60,10 @@ class SharedArms:
     units: ClassVar = {"regret": "reward", "collisions": "players", "switches": "players"}
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     n_players: int = static(range="[1, inf)", doc="P, number of players")
-    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: drawn per trial, uniform on [0, 1]")
-    sees_collisions: bool = static(True, BOOL, "whether players observe every collision, and not only lost rewards")
+    means: ArrayLike | None = param(
+        None, "[0, 1]", "[K] probabilities; None to draw them in every trial, uniformly from [0, 1]"
+    )
+    sees_collisions: bool = static(True, BOOL, "whether players observe every collision instead of only lost rewards")
 
     def __post_init__(self) -> None:
         """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
@@ -70,7 +72,7 @@ class SharedArms:
 
     @classmethod
     def from_means(cls, means: Any, n_players: int, **fields: Any) -> "SharedArms":
-        """Return an environment with given probabilities `[K]`.
+        """Return an environment with given probabilities `[K]`; `fields` are values of other fields.
 
         Raises:
           InputError: if a probability is outside [0, 1], or if there are more players than arms.

@@ -11,7 +11,10 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class FeatureModel(abc.ABC):
-    """Abstract model with the optional methods of its inner model, whose state it stores as the field `inner`."""
+    """Abstract model that has the optional methods of its inner model.
+
+    The field `inner` of the state is the state of the inner model.
+    """
 
     model: Any = param(doc="inner model, which reads the features")
 
@@ -29,30 +32,30 @@ class FeatureModel(abc.ABC):
 
     @property
     def width(self) -> Any:
-        """`width` of the inner model, if it has this method."""
+        """The method `width` of the inner model on the mapped observation, if the inner model has this method."""
         width = self.model.width
         return lambda state, obs: width(state.inner, self.map_obs(state, obs))
 
     @property
     def sample(self) -> Any:
-        """`sample` of the inner model, if it has this method."""
+        """The method `sample` of the inner model on the mapped observation, if the inner model has this method."""
         sample = self.model.sample
         return lambda key, state, obs: sample(key, state.inner, self.map_obs(state, obs))
 
     @property
     def samples(self) -> Any:
-        """`samples` of the inner model, if it has this method."""
+        """The method `samples` of the inner model on the mapped observation, if the inner model has this method."""
         samples = self.model.samples
         return lambda key, state, obs, count: samples(key, state.inner, self.map_obs(state, obs), count)
 
     @property
     def noise(self) -> Any:
-        """`noise` of the inner model, if it has this method."""
+        """The method `noise` of the inner model, if the inner model has this method."""
         noise = self.model.noise
         return lambda state: noise(state.inner)
 
     @property
     def information(self) -> Any:
-        """`information` of the inner model, if it has this method."""
+        """The method `information` of the inner model, if the inner model has this method."""
         information = self.model.information
         return lambda state: information(state.inner)

@@ -42,8 +42,8 @@ class GaussianProcess:
     """Gaussian process posterior over K fixed arms with features.
 
     Deviations:
-      * [ours] `rank` truncates the root of the prior covariance to the largest eigenvalues (None: no truncation); the
-        posterior is exact for the truncated prior. Eigenvalues that are negative because of rounding count as 0.
+      * [ours] `rank` truncates the root of the prior covariance to the largest eigenvalues (None does not truncate it);
+        the posterior is exact for the truncated prior. Eigenvalues that are negative because of rounding count as 0.
 
     Numerics:
       In float32 no squared width is negative over 10^5 rounds, and widths stay within 1 % of those in float64
@@ -61,7 +61,7 @@ class GaussianProcess:
     kernel: Any = param(factory=SquaredExponential, doc="k, a kernel with variance 1 (jaxbandits.contextual.models)")
     scale: ArrayLike = param(1.0, "(0, inf)", "s, prior standard deviation of the mean of an arm")
     noise_scale: ArrayLike = param(0.1, "(0, inf)", "R, standard deviation of the noise; R^2 is the regularisation")
-    rank: int | None = static(None, "[1, inf)", "r, number of columns of the root L; None: K")
+    rank: int | None = static(None, "[1, inf)", "r, number of columns of the root L; None for K")
 
     @classmethod
     def igp(cls, *, n_arms: int, horizon: ArrayLike, kernel: Any = None) -> "GaussianProcess":
@@ -84,7 +84,7 @@ class GaussianProcess:
         return GaussianProcessState(zero, jnp.zeros((self.n_arms, columns)), zero, jnp.zeros(()))
 
     def init_from_obs(self, state: GaussianProcessState, obs: ArmObs) -> GaussianProcessState:
-        """Compute the root of the prior covariance of the arms.
+        """Return the state with the root of the prior covariance of the arms.
 
         Raises:
           InputError: if the arms may change.

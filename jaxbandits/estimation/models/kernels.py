@@ -5,7 +5,7 @@
     Matern, nu = 3/2      k(r) = (1 + s) exp(-s),            s = sqrt(3) r
 
 Kernels have variance 1; the field `scale` of a model or an environment multiplies the standard deviation. By Bochner's
-theorem k is the mean of cos(w'(x - x') / l) over a distribution of w, which is the standard normal distribution for the
+theorem k is the mean of cos(z'(x - x') / l) over a distribution of z, which is the standard normal distribution for the
 squared exponential kernel, and Student's t distribution with 2 nu degrees of freedom for Matern kernels.
 """
 
@@ -28,7 +28,7 @@ class Kernel(Protocol):
         ...
 
     def frequencies(self, key: jax.Array, count: int, dim: int) -> jax.Array:
-        """Draw independent frequencies w / l `[count, dim]`."""
+        """Draw independent frequencies w `[count, dim]`, for which cos(w'(x - x')) has the mean k(x, x')."""
         ...
 
 

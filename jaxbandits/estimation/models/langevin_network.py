@@ -4,9 +4,9 @@
     w <- w - eta_t grad L(w) + sqrt(2 eta_t tau) xi,   xi ~ N(0, I),   n_steps times,   eta_t = eta / (t + 1)
     f_k   = output for arm k at w; since w is itself a draw, `sample` and `predict` return the same values
 
-The distribution of w approaches the one whose density is proportional to exp(-L / tau). With c = 0, squared loss and a
-linear network (`hidden=()`) this is the posterior of ridge regression, $N(theta, tau / 2 V^{-1})$ with V = lambda I +
-sum x x'. The chain starts from the weights of the previous round. With c > 0 the feel-good term makes weights that
+The distribution of w approaches the distribution with density proportional to exp(-L / tau). With c = 0, squared loss
+and a linear network (`hidden=()`) this is the posterior of ridge regression, $N(theta, tau / 2 V^{-1})$ with V = lambda
+I + sum x x'. The chain starts from the weights of the previous round. With c > 0 the feel-good term makes weights that
 predict a large reward more likely (T. Zhang, 2022).
 
 Notation: eta learning_rate, tau temperature (1 / beta of the paper), lambda weight_decay, c feel_good, b
@@ -39,11 +39,13 @@ class LangevinNetworkState(NamedTuple):
 
 @pytree
 class LangevinNetwork(PerceptronModel):
-    """Multilayer perceptron whose weights are drawn by Langevin steps; with `Thompson` or `Greedy` it is LMC-TS.
+    """Multilayer perceptron whose weights are drawn by Langevin steps.
+
+    With the rule `Thompson` or `Greedy` it is LMC-TS.
 
     Guarantee:
-      Linear rewards: regret of order $d^{3/2} sqrt(T)$ up to logarithms, for the paper's step sizes and numbers of
-      steps (Xu et al., Theorem 4.2). None for networks.
+      For linear rewards the regret is of order $d^{3/2} sqrt(T)$ up to logarithms, with the paper's step sizes and
+      numbers of steps (Xu et al., Theorem 4.2). There is no guarantee for networks.
 
     Deviations:
       * [printed] eta_t = eta / (t + 1) in every round; the authors' code updates eta_t only every 20 rounds.

@@ -28,7 +28,7 @@ _LINK = Bernoulli()
 
 
 class LogisticRegressionState(NamedTuple):
-    """Estimate, and inverse of the Hessian."""
+    """Estimate of the parameter, and inverse of the Hessian."""
 
     theta: Vector  # [d]  estimate
     inverse: InverseFactors  # W^{-1}
@@ -53,7 +53,7 @@ class LogisticRegression:
     dim: int = static(range="[1, inf)", doc="d, dimension of the features of an arm")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
     norm_bound: ArrayLike = param(3.0, "(0, inf)", "S, bound on ||theta*||")
-    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
+    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None for 2S")
 
     def init(self, key: jax.Array) -> LogisticRegressionState:
         del key  # deterministic

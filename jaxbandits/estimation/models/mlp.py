@@ -40,7 +40,7 @@ def init(key: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
     """Draw weights from N(0, 2 / n_in) for hidden layers and from N(0, 1 / n_in) for the last layer; biases are 0.
 
     Args:
-      key: one key.
+      key: random key.
       sizes: sizes of the input, the hidden layers and the output.
     """
     keys = jax.random.split(key, len(sizes) - 1)
@@ -52,7 +52,7 @@ def init(key: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
 
 
 def last_hidden_layer(layers: list[Layer], x: jax.Array, activation: str) -> jax.Array:
-    """Return the last hidden layer `[..., H]` for inputs `[..., d]`; without hidden layers, the inputs."""
+    """Return the last hidden layer `[..., H]` for inputs `[..., d]`; the inputs if there is no hidden layer."""
     act = ACTIVATIONS[activation]
     for layer in layers[:-1]:
         x = act(x @ layer.weight + layer.bias)

@@ -46,7 +46,7 @@ class Architecture(Protocol):
         """Return the initial weights, a pytree of floating-point arrays.
 
         Args:
-          key: one key.
+          key: random key.
           n_in: number of inputs.
           n_out: number of outputs.
         """
@@ -73,13 +73,13 @@ class Network(PerceptronModel):
       * [ours] Mini-batches are consecutive rounds. In a full buffer the oldest round is overwritten.
     """
 
-    architecture: Any = param(None, doc="network that replaces `hidden` and `activation`; None: perceptron")
+    architecture: Any = param(None, doc="network that replaces `hidden` and `activation`; None for a perceptron")
     optimizer: Any = param(factory=Optimizer, doc="optax transformation (jaxbandits.contextual.models)")
     weight_decay: ArrayLike = param(0.0, "[0, inf)", "coefficient of ||weights||^2 / 2 in the loss")
-    capacity: int | None = static(None, "[1, inf)", "number of rounds stored in the buffer; None: no buffer")
-    train_every: int = static(1, "[1, inf)", "number of rounds between trainings, with a buffer")
-    n_steps: int = static(1, "[1, inf)", "number of steps of a training, with a buffer")
-    batch: int = static(32, "[1, inf)", "number of rows of a step, with a buffer")
+    capacity: int | None = static(None, "[1, inf)", "number of rounds stored in the buffer; None for no buffer")
+    train_every: int = static(1, "[1, inf)", "number of rounds between trainings; used only with a buffer")
+    n_steps: int = static(1, "[1, inf)", "number of steps in each training; used only with a buffer")
+    batch: int = static(32, "[1, inf)", "number of rows in each step; used only with a buffer")
     resets_optimizer: bool = static(
         False, BOOL, "whether every training starts from the initial state of the optimizer"
     )

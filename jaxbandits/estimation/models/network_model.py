@@ -16,12 +16,12 @@ class NetworkModel(abc.ABC):
 
     input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
     n_arms: int | None = static(
-        None, "[1, inf)", "K, number of outputs if the input is a context; None: features of arms"
+        None, "[1, inf)", "K, number of outputs if the input is a context; None if the inputs are features of arms"
     )
 
     @abc.abstractmethod
     def init(self, key: jax.Array) -> State:
-        """Return the first state."""
+        """Return the initial state."""
 
     @property
     def reads_context(self) -> bool:
@@ -38,7 +38,7 @@ class NetworkModel(abc.ABC):
 class PerceptronModel(NetworkModel):
     """Abstract model whose network is a perceptron."""
 
-    hidden: Any = static((50,), doc="sizes of the hidden layers; (): linear model with intercept")
+    hidden: Any = static((50,), doc="sizes of the hidden layers; () for a linear model with an intercept")
     activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
 
     def __post_init__(self) -> None:

@@ -6,10 +6,10 @@
     f_k     = f(x_k; w),   w_k = R sqrt(g_k'Z^{-1} g_k / m),   sample: f_k + w_k z_k, z independent standard normals
     w       from w_0 by n_steps steps on  L(w) = sum (f(x_s; w) - reward_s)^2 / 2 + m lambda ||w - w_0||^2 / 2
 
-NeuralUCB (Zhou, Li & Gu, 2020) is `UCB(beta=gamma)` with R = 1. NeuralTS (Zhang et al., 2021), whose s is
-sqrt(lambda g'Z^{-1} g / m), is `Thompson(scale=nu)` with R = sqrt(lambda). If n_arms is given, the features of arm k
-are the context x in block k and 0 elsewhere. Each arm then has its own part of W_1, and its gradient with respect to
-the other parts is 0, so that a round costs no more than with one block.
+NeuralUCB (Zhou, Li & Gu, 2020) is `UCB(beta=gamma)` with R = 1. NeuralTS (Zhang et al., 2021), whose standard deviation
+is nu sqrt(lambda g'Z^{-1} g / m), is `Thompson(scale=nu)` with R = sqrt(lambda). If n_arms is given, the features of
+arm k are the context x in block k and 0 elsewhere. Each arm then has its own part of W_1, and its gradient with respect
+to the other parts is 0, so that a round costs no more than with one block.
 
 Notation: m n_hidden, L depth, lambda ridge, R noise_scale. The cost per round is n_steps / train_every passes over the
 stored rounds, and K gradients for `width` and `sample`.
@@ -71,10 +71,10 @@ class NeuralGradient(NetworkModel):
         all rounds; it must be of the order 1 / m. The input (x, x) / sqrt(2) is formed here, whereas the papers assume
         arms of this form.
       * [printed] The authors' code has no factor sqrt(m), its initialisation is not symmetric, its weight decay is
-        towards 0 instead of w_0, and each training starts from the weights of the previous round. Its score is
-        f + sqrt(sum lambda nu g^2 / Z), with nu under the root, and it updates Z when an arm is chosen.
-        `restarts=False` starts each training from the weights of the previous round; the other differences are not
-        available as options.
+        towards 0 instead of w_0, and each training starts from the weights of the previous round. Its score is f +
+        sqrt(sum lambda nu g^2 / Z), with nu under the root, and it updates Z as soon as an arm is chosen instead of
+        when the reward arrives. `restarts=False` starts each training from the weights of the previous round; the other
+        differences are not available as options.
 
     References:
       Dongruo Zhou, Lihong Li, Quanquan Gu. Neural Contextual Bandits with UCB-based Exploration. ICML 2020, Algorithms
@@ -82,15 +82,15 @@ class NeuralGradient(NetworkModel):
       Weitong Zhang, Dongruo Zhou, Lihong Li, Quanquan Gu. Neural Thompson Sampling. ICLR 2021, Algorithm 1.
     """
 
-    n_hidden: int = static(20, "[2, inf)", "m, size of every hidden layer; even")
+    n_hidden: int = static(20, "[2, inf)", "m, size of every hidden layer, an even number")
     depth: int = static(2, "[2, inf)", "L, number of layers of weights")
     activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, factor of widths and draws")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, factor of w_k, and so of the deviations of samples")
     optimizer: Any = param(factory=_sgd, doc="optax transformation (jaxbandits.contextual.models)")
     capacity: int = static(1000, "[1, inf)", "number of rounds stored in the buffer")
     train_every: int = static(1, "[1, inf)", "number of rounds between trainings")
-    n_steps: int = static(10, "[1, inf)", "J, number of steps of a training")
+    n_steps: int = static(10, "[1, inf)", "J, number of steps in each training")
     restarts: bool = static(True, BOOL, "whether each training starts from w_0, as in the papers")
 
     def check(self) -> None:

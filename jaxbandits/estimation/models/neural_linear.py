@@ -4,11 +4,11 @@
 
 The network is trained as in `Network`. After each training the posterior is recomputed from all stored rounds with the
 new features z; between trainings the posterior is updated with each reward. Predictions, widths and draws are those of
-the model of z: they express uncertainty about the last layer, but not about the features. A model with `fit` (`Linear`,
-`Ridge`, `NormalInverseGamma`, and `PerArm` of these) is recomputed in closed form, from the Gram matrix of the rows of
-each arm and one factorisation; other models are updated with the stored rounds one by one. Every model is updated in
-this way if a sum over a full buffer would lose too many digits, which is the case from about 80,000 stored rounds in
-float32.
+the model of z: they express uncertainty about the last layer, but not about the features. A model with the method `fit`
+(`Linear`, `Ridge`, `NormalInverseGamma`, and `PerArm` of these) is recomputed in closed form, from the Gram matrix of
+the rows of each arm and one factorisation; other models are updated with the stored rounds one by one. Every model is
+updated in this way if a sum over a full buffer would lose too many digits, which is the case from about 80,000 stored
+rounds in float32.
 """
 
 import functools
@@ -87,7 +87,7 @@ class NeuralLinear(FeatureModel):
 
     @property
     def n_arms(self) -> int | None:
-        """K, number of arms if the network has one output per arm; None: any number of arms."""
+        """K, number of arms, if the network has one output per arm; otherwise None."""
         return self.network.n_arms
 
     @property

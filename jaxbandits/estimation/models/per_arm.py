@@ -2,8 +2,8 @@
 
     f_k(x) = f(x; state_k),   state_k is updated in the rounds in which arm k is played
 
-The prior is the same for all arms. A prediction costs K times as much as for one copy, an update as much as for one
-copy.
+The prior is the same for all arms. A prediction costs K times as much as that of a single copy; an update costs as much
+as that of a single copy.
 """
 
 from typing import Any, ClassVar

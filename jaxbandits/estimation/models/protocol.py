@@ -25,10 +25,11 @@ only if the inner model has it.
 | `coefficients(state)`                             | `[d]` or `[d, K]` posterior mean    | with `fit_noise`         |
 | `fit_noise(state, squares)`                       | state with these squared residuals  | unknown noise, in `fit`  |
 
-`fit` takes the `estimation.moments.Moments` of all rounds, with a trailing axis `[..., K]` if the model reads a
-context. A model that estimates the noise variance also has `fit_noise`, whose argument `squares` is the sum of squared
-residuals at `coefficients(state)`. If `init_from_obs` serves only to make `predict` and `width` faster for fixed arms,
-the model sets `init_from_obs_is_for_widths = True`; `Bandit` then calls the method only for rules that need widths.
+"If faster" marks methods that only save time. `fit` takes the `estimation.moments.Moments` of all rounds, with a
+trailing axis `[..., K]` if the model reads a context. A model that estimates the noise variance also has `fit_noise`,
+whose argument `squares` is the sum of squared residuals at `coefficients(state)`. If `init_from_obs` serves only to
+make `predict` and `width` faster for fixed arms, the model sets `init_from_obs_is_for_widths = True`; `Bandit` then
+calls the method only for rules that need widths.
 
 The attribute `reads_context` states which observation a model reads: a `ContextObs` if True, and an `ArmObs` with
 features `[K, d]` if False.
@@ -46,7 +47,7 @@ _REQUIRED = ("init", "predict", "update", "reads_context")
 
 
 class Model(Protocol):
-    """Model of the mean rewards of arms; the table above lists optional methods."""
+    """Model of the mean rewards of arms; the docstring of its module lists further, optional methods."""
 
     @property
     def reads_context(self) -> bool:
@@ -78,7 +79,7 @@ class Model(Protocol):
 
 
 def check_model(name: str, model: Any) -> None:
-    """Raise `InputError` for an object that is not a model."""
+    """Raise `InputError`, whose message begins with `name`, for an object that is not a model."""
     missing = [method for method in _REQUIRED if not hasattr(model, method)]
     if missing or isinstance(model, type):
         lacks = "is a class: pass an instance of it" if isinstance(model, type) else f"has no {missing[0]!r}"

@@ -46,7 +46,7 @@ class RandomFeatures(FeatureModel):
     model: Any = param(doc="linear model with dim = D, the number of features")
     input_dim: int = static(range="[1, inf)", doc="d, dimension of the arms or the context")
     kernel: Any = param(factory=SquaredExponential, doc="k, a kernel with variance 1 (jaxbandits.contextual.models)")
-    scale: ArrayLike = param(1.0, "(0, inf)", "s, prior standard deviation of a mean, relative to the model")
+    scale: ArrayLike = param(1.0, "(0, inf)", "s, prior standard deviation of a mean, relative to that of the model")
 
     def check(self) -> None:
         """Raise InputError if `model` is not a model with a dimension, or if `kernel` is not a kernel."""

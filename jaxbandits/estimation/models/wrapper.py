@@ -1,4 +1,4 @@
-"""Abstract model that trains an inner model, and has the same number of arms and the same dimension."""
+"""Abstract model that trains an inner model and has the number of arms and the dimension of the inner model."""
 
 import abc
 from typing import Any
@@ -18,7 +18,7 @@ class Wrapper(abc.ABC):
 
     @abc.abstractmethod
     def init(self, key: jax.Array) -> State:
-        """Return the first state."""
+        """Return the initial state."""
 
     def check(self) -> None:
         """Raise InputError for a value that is not a model."""
