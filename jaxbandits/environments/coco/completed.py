@@ -4,11 +4,15 @@ The solver runs on the host after a run; it uses NumPy in float64 and one dense 
 matrices with a few thousand entries.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
+from jaxbandits.base.text import count_of
+
 _INNER, _OUTER = 400, 200
+_MOST = 50 * _INNER  # steps without constraints
 
 
 class Problem(NamedTuple):
@@ -45,11 +49,18 @@ class Penalty(NamedTuple):
 def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
     """Minimise the loss over the ball by FISTA, and return the point `[m, n]`.
 
-    The search ends when the duality gap certifies a loss within `tolerance` (1 + loss at 0) of the minimum, at the
-    latest after 20,000 steps.
+    The search ends when the duality gap certifies a loss within `tolerance` (1 + loss at 0) of the minimum. If this
+    takes more than 20,000 steps, the search ends with a warning.
     """
     none = Penalty(np.zeros((0, start.size)), np.zeros(0), np.zeros(0), 1.0)
-    return _minimise(problem, none, start, 50 * _INNER, tolerance, 1.0 + problem.loss(0.0 * start))
+    x, is_certified = _minimise(problem, none, start, _MOST, tolerance, 1.0 + problem.loss(0.0 * start))
+    if not is_certified:
+        warnings.warn(
+            f"the best matrix in hindsight is not certified after {_MOST:,} steps: its loss may be too large, so the "
+            "regret may be too small",
+            stacklevel=2,
+        )
+    return x
 
 
 def best_feasible(
@@ -58,8 +69,8 @@ def best_feasible(
     """Minimise the loss under `rows @ X <= bounds` (rows `[T, m n]`), approximately, by an augmented Lagrangian method.
 
     The Lagrangian includes only constraints that some iterate violates. The returned point `[m, n]` satisfies the
-    constraints, with rows scaled to norm 1, up to `tolerance` times the norm of the target, unless 200 steps of the
-    method do not suffice.
+    constraints, with rows scaled to norm 1, up to `tolerance` times the norm of the target. If this takes more than 200
+    steps of the method, the search ends with a warning.
     """
     scale, size = 1.0 + problem.loss(0.0 * start), max(np.linalg.norm(problem.target), 1e-300)
     lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
@@ -69,7 +80,7 @@ def best_feasible(
         excess = rows @ x.ravel() - bounds
         worst = float(excess.max())
         if worst <= tolerance * size:
-            break
+            return x
         most = np.argsort(-excess)[:20]
         new = np.setdiff1d(most[excess[most] > tolerance * size], chosen)
         chosen, mu = np.concatenate([chosen, new]), np.concatenate([mu, np.zeros(len(new))])
@@ -77,29 +88,38 @@ def best_feasible(
             rho = max(2.0 * rho, problem.weight.max() / np.linalg.norm(rows[chosen], 2) ** 2)
         before = worst
         penalty = Penalty(rows[chosen], bounds[chosen], mu, rho)
-        x = _minimise(problem, penalty, x, _INNER, 0.1 * tolerance, scale)
+        x, _ = _minimise(problem, penalty, x, _INNER, 0.1 * tolerance, scale)
         mu = np.maximum(0.0, mu + rho * (rows[chosen] @ x.ravel() - bounds[chosen]))
+    warnings.warn(
+        f"the best feasible matrix in hindsight may violate a constraint after {count_of(_OUTER, 'step')}: "
+        "`feasible_comparator_excess` says by how much",
+        stacklevel=2,
+    )
     return x
 
 
 def _minimise(
     problem: Problem, penalty: Penalty, x: np.ndarray, iterations: int, tolerance: float, scale: float
-) -> np.ndarray:
-    """Minimise the loss plus the penalty by FISTA, whose momentum is reset when it points uphill."""
+) -> tuple[np.ndarray, bool]:
+    """Minimise the loss plus the penalty by FISTA, whose momentum is reset when it points uphill.
+
+    Returns:
+      The point, and whether its duality gap is at most `tolerance * scale`.
+    """
     curvature = problem.weight.max() + penalty.curvature()
     if curvature == 0.0:
-        return x
+        return x, True
     y, momentum = x, 1.0
     for k in range(iterations):
         gradient = problem.gradient(y) + penalty.gradient(y)
         if k % 10 == 0 and np.sum(gradient * y) + problem.radius * np.linalg.norm(gradient, 2) <= tolerance * scale:
-            return project(y, problem.radius)
+            return project(y, problem.radius), True
         new = project(y - gradient / curvature, problem.radius)
         if np.sum((y - new) * (new - x)) > 0.0:
             momentum = 1.0
         after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
         y, x, momentum = new + (momentum - 1.0) / after * (new - x), new, after
-    return x
+    return x, False
 
 
 def project(x: np.ndarray, radius: float) -> np.ndarray:

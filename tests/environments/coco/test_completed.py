@@ -51,6 +51,17 @@ def test_best_feasible_is_that_of_the_reference(radius):
     assert given.loss(x) == pytest.approx(given.loss(expected), rel=1e-4)
 
 
+def test_a_search_that_ends_too_early_warns(monkeypatch):
+    given, rng = problem(1, 4.0), np.random.default_rng(2)
+    monkeypatch.setattr(completed, "_MOST", 3)
+    with pytest.warns(UserWarning, match="is not certified after 3 steps: its loss may be too large"):
+        completed.best(given, np.zeros((4, 5)), 1e-9)
+    monkeypatch.undo()
+    monkeypatch.setattr(completed, "_OUTER", 1)
+    with pytest.warns(UserWarning, match="may violate a constraint after 1 step:"):
+        completed.best_feasible(given, rng.uniform(0.5, 1.5, size=(12, 20)), np.full(12, 1.0), np.zeros((4, 5)), 1e-7)
+
+
 def test_hindsight_draws_the_rounds_of_the_trial_once_more():
     environment = as_arrays(MatrixCompletion.stand_in((5, 7), 20, batch=4, constraint="budget", comparator="domain"))
     state = environment.init(jax.random.key(3))
