@@ -195,10 +195,15 @@ def _merge(arguments: argparse.Namespace) -> int:
     from jaxbandits.results.result import Result
     from jaxbandits.sweeps.merge import merge_sweeps
 
-    kinds = {path.is_dir() for path in arguments.paths}
-    if len(kinds) > 1:
-        raise InputError("merge accepts directories of a sweep or result files, not both")
-    if kinds == {False}:
+    directories = [path for path in arguments.paths if path.is_dir()]
+    others = [path for path in arguments.paths if not path.is_dir()]
+    if directories and others:
+        kind = "file" if others[0].exists() else "path (which does not exist)"
+        raise InputError(
+            "merge accepts either directories of one sweep or result files, "
+            f"got the directory {directories[0]} and the {kind} {others[0]}"
+        )
+    if others:
         print("wrote", merge([Result.load(path) for path in arguments.paths]).save(arguments.out), sep="\n  ")
         return 0
     merge_sweeps(arguments.paths, arguments.out)

@@ -104,7 +104,10 @@ def _join(label: str, parts: Sequence[Trials]) -> Trials:
         for name, array in joined.items():
             given = {"healthy": part.healthy, "inadmissible": part.inadmissible, **part.values}[name]
             if not np.array_equal(array[cells][twice], given[twice], equal_nan=array.dtype.kind == "f"):
-                raise InputError(f"cannot merge: {label} has different {name} for the same points and seeds")
+                raise InputError(
+                    f"cannot merge: trials that several results contain must be equal, but results of {label} have "
+                    f"other values of {name!r} for the same points and seeds"
+                )
             array[cells] = given
         filled[cells] = True
     if not filled.all():

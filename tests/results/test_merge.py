@@ -83,7 +83,7 @@ def test_time_adds_up(whole):
 def test_trials_that_contradict_each_other_are_refused(whole):
     other = _part(whole, seeds=slice(1, None))
     other["swept"].values["loss"][0, 0, 0] += 1e-12
-    with pytest.raises(InputError, match="swept has different loss for the same points and seeds"):
+    with pytest.raises(InputError, match="results of swept have other values of 'loss' for the same points and seeds"):
         merge([_part(whole, seeds=slice(0, 3)), other])
 
 

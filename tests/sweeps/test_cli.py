@@ -71,7 +71,12 @@ def test_merge(path, capsys):
     factories.result().save("one.npz")
     assert main(["merge", "one.npz", "one.npz", "--out", "both.npz"]) == 0
     assert "both.npz" in capsys.readouterr().out and Path("both.npz").stat().st_size
-    for wrong, message in ((["of-1", "one.npz"], "not both"), (["none"], "no such file"), (["results"], "")):
+    for wrong, message in (
+        (["of-1", "one.npz"], "got the directory of-1 and the file one.npz"),
+        (["of-1", "of-3"], "got the directory of-1 and the path (which does not exist) of-3"),
+        (["none"], "no such file"),
+        (["results"], ""),
+    ):
         assert main(["merge", *wrong, "-o", "there"]) == 2
         assert message in capsys.readouterr().err
 
