@@ -327,7 +327,7 @@ def test_what_sets_can_do():
     assert both <= set(protocol.offers(L2Ball()))
     assert "project" not in protocol.offers(Polytope(vertices=CORNERS))
     assert "lmo" not in protocol.offers(WholeSpace())
-    with pytest.raises(InputError, match=r"X.domain must have 'project'; Polytope has not \(it has: diameter, zero, "):
+    with pytest.raises(InputError, match=r"X.domain must have 'project'; Polytope lacks it \(it has: diameter, zero, "):
         protocol.check(Polytope(vertices=CORNERS), "X.domain", "lmo", "project")
 
 

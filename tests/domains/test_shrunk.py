@@ -87,9 +87,9 @@ def test_it_can_do_what_the_base_can():
     assert set(protocol.offers(Shrunk(base=L2Ball()))) == set(protocol.MEMBERS)
     shrunk = Shrunk(base=Middle())
     assert {"project", "contains"}.isdisjoint(protocol.offers(shrunk))
-    with pytest.raises(InputError, match=r"X.domain must have 'project'; Shrunk has not \(it has: diameter, "):
+    with pytest.raises(InputError, match=r"X.domain must have 'project'; Shrunk lacks it \(it has: diameter, "):
         protocol.check(shrunk, "X.domain", "lmo", "project")
-    with pytest.raises(InputError, match=r"Shrunk.base must have 'center'; OracleOnly has not"):
+    with pytest.raises(InputError, match=r"Shrunk.base must have 'center'; OracleOnly lacks it"):
         validate(Shrunk(base=OracleOnly()))
 
 

@@ -134,7 +134,7 @@ def test_a_thousand_arms_make_no_larger_a_program():
 
 def test_check_count():
     check_count(jnp.zeros((4, 2)), 4)
-    with pytest.raises(InputError, match="shows 4 arms, but the learner has n_arms=7"):
+    with pytest.raises(InputError, match="has 4 arms, but the learner has n_arms=7"):
         check_count(jnp.zeros((4, 2)), 7)
 
 

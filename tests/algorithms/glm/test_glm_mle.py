@@ -314,7 +314,7 @@ def test_input(learner, message):
 @pytest.mark.parametrize("method", METHODS)
 def test_another_number_of_arms(method):
     learner = pair(method, "bernoulli", "counts", 3)[0]
-    with pytest.raises(InputError, match=r"the environment shows 4 arms, but the learner has n_arms=5"):
+    with pytest.raises(InputError, match=r"the environment has 4 arms, but the learner has n_arms=5"):
         simulate(learner, GeneralizedLinear(dim=3, n_arms=4, norm_bound=3.0), 5, 1, progress=False)
 
 

@@ -60,7 +60,7 @@ def test_a_log_says_what_it_is():
 def test_an_action_that_a_part_never_shows_keeps_its_number():
     first = {name: values[:3] for name, values in COLUMNS.items()}
     assert Log.from_frame(first, **NAMES).action.tolist() == [1, 2, 1]
-    with pytest.raises(InputError, match=r"index has 2 different actions \(a, c\), but n_arms is 3: give all of them"):
+    with pytest.raises(InputError, match=r"index has 2 different actions \(a, c\), but n_arms is 3: pass actions="):
         LoggedReplay.from_log(["a", "c", "c"], [1, 0, 0], 3)
     assert LoggedReplay.from_log(["a", "c", "c"], [1, 0, 0], actions=list("abc")).log.index.tolist() == [0, 2, 2]
 
