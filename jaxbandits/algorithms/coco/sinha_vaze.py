@@ -41,8 +41,9 @@ class SinhaVaze(PointLearner):
 
     Guarantee: the regret is $O(sqrt T)$ and $Q_T = O(sqrt T log T)$ if all $f_t$ and $g_t$ are convex and G-Lipschitz
       on K, and some point of K satisfies every constraint.
-    Deviations: the constants are taken from the literature and not verified against the paper's text [reconstructed];
-      the exponent is clamped at 60 in float32 and at 600 in float64, which `diagnostics` reports [ours].
+    Deviations:
+      * [reconstructed] The defaults of `beta`, `gamma` and `lam` were not checked against the text of the paper.
+      * [ours] The exponent is clamped at 60 in float32 and at 600 in float64, which `diagnostics` reports.
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
       NeurIPS 2024 (arXiv:2310.18955).
     """

@@ -37,7 +37,8 @@ class StronglyConvexSinhaVaze(PointLearner):
 
     Guarantee: the regret is $O(log T)$ and $Q_T = O(sqrt(T log T))$ if $f_t$ is alpha-strongly convex, $g_t$ is convex,
       both are G-Lipschitz on K, and some point of K satisfies every constraint.
-    Deviations: the constants are taken from the literature and not verified against the paper's text [reconstructed].
+    Deviations:
+      * [reconstructed] The defaults of the constants were not checked against the text of the paper.
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
       NeurIPS 2024 (arXiv:2310.18955).
     """

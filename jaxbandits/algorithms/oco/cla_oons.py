@@ -48,7 +48,7 @@ class CLAOONSState(NamedTuple):
 
 @pytree
 class CLAOONS(GradientLearner):
-    """OONS for unknown D and G, on a ball that grows, with gradients clipped to the observed range.
+    """OONS without bounds on u and the gradients, on a ball that grows, with gradients clipped to the observed range.
 
     Guarantee: Theorem 4.5. For convex smooth $F_t$ and every u, $E R_T(u) = O~(||u||^2 (sqrt(sigma^2_{1:T}) +
       sqrt(Sigma^2_{1:T})) + G^2 ||u||^2 + ||u||^4 + G ||u||^3 + G^2 sqrt(sigma_{1:T} + Gfrak_{1:T}))$, where

@@ -1,4 +1,4 @@
-"""Clipped PFMD: mirror descent for unknown D and G, by hints and an artificial constraint (after Cutkosky, COLT 2019).
+"""Clipped PFMD: mirror descent for unknown bounds on u and on the gradients (after Cutkosky, COLT 2019).
 
     h_t = max(B_0, max_{s<t} ||g_s||),     D_t^2 = 1 + sum_{s<t} ||g_s|| / h_{s+1}
     x_t = P_{||x|| <= D_t}(y_t)                                                   play x_t, receive g_t
@@ -7,6 +7,7 @@
         = (c_t + ||c_t|| (y_t - x_t) / ||y_t - x_t||) / 2   otherwise
     V_{t+1} = max(V_t + ||l_t||^2, 4 h_{t+1}^2),     y_{t+1} = PFMD(-sum_{s<=t} l_s, V_{t+1}, G = h_{t+1})
 
+The hint $h_t$ estimates the norm of the next gradient, and the ball of radius $D_t$ is an artificial constraint.
 Here $B_0$ is the field `initial_hint`, and PFMD is the closed form of `parameter_free_md`. The cost per round is
 $O(d)$, and the memory is $O(d)$.
 """

@@ -197,7 +197,7 @@ class GroupData:
         return state, Gradient(loss=loss, grad=grad), GroupDataOutcome(samples, counts, over, mean)
 
     def admits(self, state: GroupDataState, obs: None, decision: GroupDecision) -> jax.Array:
-        """Return True if all group indices are in range and, with the order "once", each group has rows left."""
+        """Return True if all group indices are in range and, with the order "once", no group runs out of rows."""
         del obs
         exist = draws.groups_exist(decision.group, self.n_groups)
         if state.met is None:

@@ -1,13 +1,12 @@
 """Exact gamma and beta variates by the method of Marsaglia and Tsang (ACM TOMS 26, 2000).
 
 For shape a >= 1 let d = a - 1/3, c = 1 / sqrt(9 d), x a standard normal variate and v = (1 + c x)^3. With probability
-exp(x^2 / 2 + d - d v + d log v), d v is accepted as a gamma variate; otherwise another attempt follows. On average more
-than 0.95 of the attempts succeed.
-A beta variate is G_a / (G_a + G_b) for two gamma variates, which are accepted or rejected together. For a < 1, G_a =
-G_{a+1} U^{1/a}.
+exp(x^2 / 2 + d - d v + d log v), which is above 0.95 on average, d v is accepted as a gamma variate. Candidates are
+accepted or rejected in pairs, so that an attempt at a pair succeeds with probability above 0.9. A beta variate is the
+ratio G_a / (G_a + G_b) of a pair. For a < 1, G_a = G_{a+1} U^{1/a}.
 
-The first attempt draws all variates. The few variates that are rejected are drawn again, one at a time, in a loop that
-ends when all variates of all trials of a batch are accepted.
+The first attempt draws all pairs. The few pairs that are rejected are drawn again, one at a time, in a loop that ends
+when all pairs of all trials of a batch are accepted.
 """
 
 from typing import Any

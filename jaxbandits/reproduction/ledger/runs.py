@@ -296,10 +296,11 @@ def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], v
 
 
 def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
-    """Return a mapping from the id of each claim to a verdict and the run that it is from.
+    """Return a mapping from the id of each claim to a pair of a run and the verdict from this run.
 
     Verdicts of the first run take precedence. Other runs supply verdicts on times, if the first run did not
-    measure them, and on claims about other presets. Only runs with all rounds and on the same data are used.
+    measure them, and on claims about other presets. Another run is used only if it played all declared rounds, on the
+    data of the first run.
 
     Args:
       runs: runs of one experiment, the headline run first.
