@@ -13,9 +13,9 @@ def markdown(papers: Mapping[str, Paper]) -> str:
     lines = [
         "# Errata",
         "",
-        "Some statements in the papers do not hold as printed; others leave open a choice that a program has to make.",
+        "Some passages of the papers do not hold as printed; others leave open a choice that a program has to make.",
         "The page of each paper lists these places: what is printed, what is wrong or left open, which version we run,",
-        "and a command that demonstrates the problem.",
+        "and a command that shows the difference.",
         "",
         line(HEADER),
         "|" + "---|" * len(HEADER),
