@@ -18,6 +18,12 @@ from benchmarks.gpu.programs import TABLE, TARGETS
 
 DOCS, COMMITTED = Path(__file__).resolve().parents[2] / "docs", Path(__file__).with_name("first_run.json")
 _WIDTHS = (8192, 262_144)
+_OPTION_SETS = {  # descriptions of the keys of `LOOP_OPTIONS`
+    "graph": "loops in CUDA graphs",
+    "graph without CUBLAS": "loops without cuBLAS calls in graphs",
+    "graph of fusions": "loops with only fusions in graphs",
+    "host": "loops whose predicates the host reads",
+}
 _UNMEASURED = """\
 Nothing was measured: these programs have not been run on a GPU. Open questions are whether the test of loops passes on
 a given driver, whether conditional nodes cost more than kernels, and the effect of PTX's rounding in float32:
@@ -143,20 +149,18 @@ def measurements(found: dict[str, Any]) -> str:
 
 def _facts(found: dict[str, Any]) -> str:
     device, first = _device(found), found["facts"].get("first simulate", {})
-    loops = [f"{option} {_passes(x)}" for option, x in found.get("loops", {}).items()]
     machine = f"one {device['kind']} (jax {device['jax']}, {device['cores']} CPU cores)"
     text = f"`python -m benchmarks.gpu.first_run` on {machine}."
-    if loops:
-        text += f" Results of the test of loops with different options of XLA: {', '.join(loops)}."
+    if loops := found.get("loops"):
+        results = ", ".join(f"{_OPTION_SETS.get(option, option)} ({_passes(x)})" for option, x in loops.items())
+        text += f" The test of loops was run with several sets of options of XLA: {results}."
     if "form" in first:
         text += f" The first `simulate` chose the form `{first['form']}` after {first['seconds']:.0f} s."
     return text + "\n"
 
 
 def _passes(x: dict[str, Any]) -> str:
-    return (
-        "passes" if x.get("passes") else f"does not pass ({x['error'].split(':')[0]})" if "error" in x else "is wrong"
-    )
+    return "passes" if x.get("passes") else f"does not pass, {x['error'].split(':')[0]}" if "error" in x else "is wrong"
 
 
 def _rates(found: dict[str, Any]) -> str:
@@ -197,8 +201,8 @@ def _findings(found: dict[str, Any]) -> str:
     lines = []
     if best:
         lines.append(
-            "* Programs that miss their target at every width (100 million rounds per second, Hvt-UCB: 50; "
-            f"six programs have one): {_names(missed)}."
+            f"* Programs that miss their target at every width: {_names(missed)}. Six programs have a target, 50 "
+            "million rounds per second for Hvt-UCB and 100 million for the others."
         )
     if best and cpu:
         for n, label in ((1, "one CPU core"), (cores, f"{cores} CPU cores")):
@@ -230,7 +234,10 @@ def _compilation(found: dict[str, Any]) -> str:
         if any(here):
             cells = [(f"{x['compile_s']:.1f}", f"{x['MB']:,.0f}") if x else ("", "") for x in here]
             rows.append([name, *(cell for pair in cells for cell in pair)])
-    text = "The memory is that of one call: arguments, results and temporary arrays.\n\n"
+    text = (
+        "Compilation times, and the memory of one call of the program, which holds arguments, results and temporary "
+        "arrays:\n\n"
+    )
     return text + _table(head, rows) if rows else ""
 
 
@@ -256,9 +263,9 @@ def _agreement(found: dict[str, Any]) -> str:
         "trials that diverge",
     ]
     text = (
-        "The same trials were run on the GPU in both forms, and on the CPU of that machine. In some trials rounding "
-        "may decide between two plays of nearly equal value, and the plays then diverge. The table has the share of "
-        "these trials, and for the others the largest relative difference of final metrics:\n\n"
+        "The same trials were run on the GPU in both forms, and on the CPU of that machine. If rounding decides "
+        "between two plays of nearly equal value, a trial may diverge from that on the CPU. The table shows the share "
+        "of trials that diverge and, for all other trials, the largest relative difference of final metrics:\n\n"
     )
     failed = [
         f"{item} ({section.removeprefix('numbers ')}: {x['failed']})"
@@ -292,10 +299,11 @@ def _learners(found: dict[str, Any]) -> str:
     apart = {name: max(x["share that parts"] for xs in forms.values() for x in xs) for name, forms in learners.items()}
     named = [f"{name} ({100 * share:.0f} %)" for name, share in apart.items() if share > 0.0]
     return (
-        f"{len(learners)} registered learners were run on their examples, with single trials in float32 and batches in "
-        f"float64. Their largest relative differences from the CPU are {largest('float32'):.0e} and "
-        f"{largest('float64'):.0e}, apart from trials that diverge because rounding decided between two plays. The "
-        f"learners with such trials are {_names(named)}.\n"
+        f"{len(learners)} registered learners were run on the small problems that their classes define by `example()`, "
+        f"with single trials in float32 and batches in float64. The largest relative differences from the CPU are "
+        f"{largest('float32'):.0e} and {largest('float64'):.0e}, apart from trials that diverge because rounding "
+        f"decided between two plays. Learners with such trials (in brackets the share of these trials): "
+        f"{_names(named)}.\n"
     )
 
 
@@ -313,11 +321,12 @@ def _bits(found: dict[str, Any]) -> str:
 def _chains(found: dict[str, Any]) -> str:
     chains = _values(found, "chains")
     rows = [[item, f"{x['us a round']:.2f}", f"{x['us a call']:.0f}"] for item, x in chains.items()]
-    head = ["round of the timed loop", "us per round", "us per call"]
+    head = ["round of the timed loop", "us per round", "fixed us per call"]
     caption = (
         "Times of a loop whose rounds consist of small kernels, each of which reads the result of the previous one. In "
         "some cases a round also has an inner loop of one step (`loop`) or a branch (`branch`), or the host reads the "
-        "predicate of the loop (`host`):\n\n"
+        "predicate of the loop (`host`). The time of a call is modelled as a fixed time plus a time per round, from "
+        "calls with 500 and 2,000 rounds; the fixed time is an extrapolation, and inaccurate:\n\n"
     )
     return caption + _table(head, rows) if rows else ""
 
@@ -328,7 +337,7 @@ def _rounding(found: dict[str, Any]) -> str:
     text = ""
     if operations:
         errors = ", ".join(f"{name} {x:.2f}" for name, x in operations.items())
-        text += f"The largest errors of operations in float32, in units in the last place, are: {errors}.\n\n"
+        text += f"The largest errors of operations in float32, in units in the last place: {errors}.\n\n"
     page = (DOCS / "precision.md").read_text()
     rows = []
     for item, (early, late) in rounding.items():
@@ -336,8 +345,11 @@ def _rounding(found: dict[str, Any]) -> str:
         row = re.search(rf"^\| {re.escape(learner)} \| {re.escape(domain)} \|(.*)\|(.*)\|$", page, re.MULTILINE)
         on_cpu = [cell.strip() for cell in row.groups()] if row else ["", ""]
         rows.append([item, on_cpu[0], f"{early:.1e}", on_cpu[1], f"{late:.1e}"])
-    head = ["learner", "200 rounds, CPU", "GPU", "2000 rounds, CPU", "GPU"]
-    caption = "Differences between float32 and float64 after a number of rounds, as in [precision](precision.md):\n\n"
+    head = ["learner", "200 rounds, CPU", "200 rounds, GPU", "2000 rounds, CPU", "2000 rounds, GPU"]
+    caption = (
+        "Largest relative distances between the plays in float32 and in float64, measured as in "
+        "[precision](precision.md#online-learners):\n\n"
+    )
     return text + (caption + _table(head, rows) if rows else "")
 
 

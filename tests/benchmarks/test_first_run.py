@@ -255,8 +255,8 @@ def test_a_file_of_a_run_is_rendered_beside_the_estimates():
         assert float(estimate.replace(",", "")) == pytest.approx(float(rate_.replace(",", "")), rel=0.3)
     assert cells[5:] == ["5", "42", "10,000,000"]
     for line in (
-        "graph passes, host does not pass (ended with -11)",
-        "six programs have one): oons d=2.",
+        "loops in CUDA graphs (passes), loops whose predicates the host reads (does not pass, ended with -11)",
+        "Programs that miss their target at every width: oons d=2.",
         "| ogd d=10 | 3.2 | 120 | 3.2 | 120 |",
         "Trials that failed: ucb1 K=10 (graph float32: 2).",
         "* loops: host: ended with -11: out of luck",
@@ -264,8 +264,8 @@ def test_a_file_of_a_run_is_rendered_beside_the_estimates():
         "Programs that are slower than 16 CPU cores at every width: ogd d=10.",
         "(measured / estimated in brackets): oons d=2 at W = 8192 (",
         "| ucb1 K=10 | 0.0e+00 | 0.0 % |  |  |",
-        "2 registered learners were run on their examples",
-        "with such trials are armed/ucb_v (25 %).",
+        "2 registered learners were run on the small problems that their classes define by `example()`",
+        "with such trials (in brackets the share of these trials): armed/ucb_v (25 %).",
         "with the same seeds gave equal bits. A resumed run and an uninterrupted one gave different bits.",
         "x / y 1.90",
         "| unit ball: OONS | 1.5e-07 | 3.5e-07 | 2.2e-07 | 4.5e-07 |",

@@ -185,9 +185,10 @@ def p_value(claim: Claim, estimate: Estimate) -> float:
 
     Exact intervals are evaluated at every level. For any other estimate only the 95 % interval is used, since a sample
     of 64 skewed values does not show how large the error of its mean is in one sample of a thousand. The distance from
-    the estimate to the nearest end of the claimed region, in half-widths of that interval, is treated as a quantile of
-    Student's distribution with `TAIL` degrees of freedom. The distance is measured on the linear or the logarithmic
-    scale, whichever gives the smaller one.
+    the estimate to the nearest finite end of the claimed region, in half-widths of that interval, is multiplied by the
+    97.5 % quantile of Student's distribution with `TAIL` degrees of freedom. The result is the two-sided tail
+    probability of this distribution beyond the product; a distance of one half-width gives 0.05. The distance is
+    measured on the linear or the logarithmic scale, whichever gives the smaller one.
     """
     value, low, high = (float(number) for number in estimate[:3])
     if estimate.deterministic or low == high:
