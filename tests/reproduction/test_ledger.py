@@ -203,13 +203,14 @@ def test_the_headline_run_heads_its_experiment():
         "reading exact": run_of(judge(), reading="exact"),
         "without OGD": run_of(judge(), excluded=("OGD",)),
         "preset tuned and float64": run_of(judge(), preset="tuned", precision="float64"),
-        "stand-in": run_of(judge(), data="stand-in"),
+        "on the stand-in": run_of(judge(), data="stand-in"),
+        "50 rounds on the stand-in": run_of(judge(), data="stand-in", rounds=50),
     }
     for name, other in others.items():
         assert sorted([other, head], key=runs._order)[0] is head, name
         assert other.difference_from(head) == name
     real = run_of(judge(), data="real", seeds=8)
-    assert sorted([others["stand-in"], real], key=runs._order)[0] is real
+    assert sorted([others["on the stand-in"], real], key=runs._order)[0] is real
     assert not run_of(judge(), about=ABOUT._replace(headline="tuned")).is_headline
     assert not run_of(judge(), about=ABOUT._replace(float64=True)).is_headline
 

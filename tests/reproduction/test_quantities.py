@@ -90,7 +90,7 @@ def test_equivalence_ratios_and_shares():
     assert decision(claim, {"p": {"A": 140.0, "B": 100.0}}) == "holds"
     assert decision(claim, {"p": {"A": 160.0, "B": 100.0}}) == "does not hold"
     claim = declare_claim(share("A", of="error_ratio") > 0.98, least=400)
-    assert claim.test == "error ratio of A at most 1 in a share above 0.98 of the trials"
+    assert claim.test == "share of trials with error ratio of A at most 1: above 0.98"
     assert (claim.low, claim.high, claim.least) == (0.98, math.inf, 400)
 
 
@@ -136,7 +136,7 @@ def test_wins_and_points_of_a_sweep():
     measured = Measurements({"p": Result(trials)}, {})
     for least, verdict in ((0.5, "holds"), (0.9, "does not hold")):
         claim = declare_claim(wins("A", "B") > least)
-        assert claim.test == f"regret of A ends below that of B in a share above {least:g} of the trials"
+        assert claim.test == f"share of trials in which the regret of A ends below that of B: above {least:g}"
         assert judge(claim, measured).decision == verdict
     values = np.stack([np.full((64, 1), 100.0), np.full((64, 1), 200.0)])
     swept = Measurements({"p": Result({"A": factories.trials({"regret": values}, [{"rate": 0.1}, {"rate": 0.4}])})}, {})

@@ -354,26 +354,27 @@ def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
     """Return the share of trials whose final value of a metric is at most `at_most`."""
     each = (
         (
-            f"{_words_for(of)} of {quote_label(a)} at most {at_most:g}",
+            f"share of trials with {_words_for(of)} of {quote_label(a)} at most {at_most:g}",
             partial(share_below, name=a, metric=of, threshold=at_most),
             (a,),
         )
         for a in labels
     )
-    return Quantity(tuple(each), template="{of} in a share {region} of the trials", kind="share")
+    return Quantity(tuple(each), template="{of}: {region}", kind="share")
 
 
 def wins(first: str, *others: str, of: str = "regret") -> Quantity:
     """Return, for each of `others`, the share of trials in which `first` has the smaller final value of a metric."""
     each = (
         (
-            f"{_words_for(of)} of {quote_label(first)} ends below that of {quote_label(b)}",
+            f"share of trials in which the {_words_for(of)} of {quote_label(first)} ends below that of "
+            f"{quote_label(b)}",
             partial(win_share, first=first, second=b, metric=of),
             (first, b),
         )
         for _, b in _different((first,), others)
     )
-    return Quantity(tuple(each), template="{of} in a share {region} of the trials", kind="wins")
+    return Quantity(tuple(each), template="{of}: {region}", kind="wins")
 
 
 def growth(*labels: str, of: str = "regret") -> Quantity:

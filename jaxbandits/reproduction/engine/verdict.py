@@ -16,8 +16,8 @@ _VALUE = TypeVar("_VALUE")
 
 METHOD = (
     "A row holds if the 95 % confidence interval of its statistic lies inside the claimed region, and does not hold if "
-    "the interval lies outside. In all other cases it is open, and also if the run has fewer seeds or rounds than the "
-    "row needs, or if a trial failed. The interval of a mean, a ratio or a slope is Student's t-interval, widened to "
+    "the interval lies outside. It is open in all other cases, and whenever the run has fewer seeds or rounds than "
+    "the row needs or a trial failed. The interval of a mean, a ratio or a slope is Student's t-interval, widened to "
     "include a bootstrap-t interval with half the tail probability. A claim of equivalence is tested by two one-sided "
     "tests at 2.5 % each. A share of trials has the exact interval of Clopper and Pearson, and its p-value is twice "
     "the smaller binomial tail. Every other p-value is computed from the 95 % interval, on the assumption that the "
@@ -123,7 +123,7 @@ class Verdict:
 
 def _words_for(companion: str) -> str:
     """Return the wording of a companion, whose name is a key of the ledger."""
-    return companion.replace("share of the axis to ", "difference divided by the mean of ")
+    return companion.replace("share of the axis to ", "difference divided by the mean regret of ")
 
 
 def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, preset: str | None = None) -> Verdict:

@@ -23,13 +23,15 @@ _READING = (
     "Each sentence in which the paper states a result is tested in one or more rows of the tables below, one for each "
     "baseline and panel. A statement of the paper holds or does not hold, a theorem is satisfied or violated, and an "
     "observation of our own is observed or not. A *panel* is one set of axes of a figure, with one setting of the "
-    "problem; each section names its panels. *Cannot fail* marks a sentence that no run with these constants could "
-    "violate. A *preset* is a choice of all constants, a *reading* an interpretation of an unclear passage; "
-    "*other choices* says whether all other presets and readings that were run give the same verdict."
+    "problem; a section lists its panels if the rows refer to them by name. *Cannot fail* marks a sentence that no "
+    "run with these constants could violate. A *preset* is a choice of all constants, a *reading* an interpretation "
+    "of an unclear passage; *other choices* says whether all other presets and readings that were run give the same "
+    "verdict."
 )
 _NUMBERS = (
-    "A row gives the estimate of its statistic, the 95 % interval, and the claimed region. If it compares two means, "
-    "it also gives the median of the differences, and as *share below 0* the share of seeds with a negative difference."
+    "A row gives the estimate of its statistic, the 95 % interval, the claimed region, the number n of seeds (for "
+    "times, of repeats) and the p-value. If it compares two means, it also gives the median of the differences, and "
+    "as *share below 0* the share of seeds with a negative difference."
 )
 _SAME = {  # whether all choices of constants that were run agree
     "yes": "other choices: the same verdict",
@@ -146,8 +148,8 @@ def _rests(statements: Sequence[Sentence]) -> str:
     always = sum(sentence.every_choice == "yes" for sentence in held)
     return (
         f"{guessed} of {len(statements)} sentences depend on an assumption (arms, noise, step sizes) or on a "
-        f"reconstructed baseline; there *no* means that the sentence does not hold in our set-up. {len(held)} "
-        f"sentences hold; {always} of them were also run with other choices of constants, and hold under all."
+        f"reconstructed baseline; for these, *no* means that the sentence does not hold in our set-up. {len(held)} "
+        f"sentences hold; of those that were also run with other presets or readings, {always} hold under all of them."
     )
 
 
@@ -203,15 +205,22 @@ def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
     panels = ", ".join(f"{name} ({title})" for name, title in _panels(about, sentences).items())
     rows = [
         ("source", about.source),
-        ("stated", (f"{about.horizon:,} rounds" + further) * about.horizon_stated),
+        ("stated", (_rounds(about, about.horizon) + further) * about.horizon_stated),
         ("panels", panels),
-        ("run", f"preset {run.preset} ({meaning}); {run.rounds:,} rounds; seeds {run.seed_range}"),
+        ("run", f"preset {run.preset} ({meaning}); {_rounds(about, run.rounds)}; seeds {run.seed_range}"),
         ("assumed or reconstructed", "; ".join(guesses) or "nothing on which a verdict depends"),
         ("other runs", "; ".join(dict.fromkeys(other.difference_from(run) for other in others)) or "none"),
     ]
     rows = [(name, text) for name, text in rows if text]
     notes = _bullets([plain(note) for note in about.notes])
     return "\n\n".join(filter(None, (_table(("", ""), ((cell(a), cell(b)) for a, b in rows)), notes)))
+
+
+def _rounds(about: About, horizon: int) -> str:
+    """Describe the numbers of rounds of the panels in a run of `horizon` rounds."""
+    numbers = about.panel_rounds(horizon)
+    least, most = min(numbers), max(numbers)
+    return f"{most:,} rounds" if least == most else f"{least:,} to {most:,} rounds, depending on the panel"
 
 
 def _panels(about: About, sentences: Sequence[Sentence]) -> dict[str, str]:

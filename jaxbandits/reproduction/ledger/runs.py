@@ -17,6 +17,7 @@ from jaxbandits.reproduction.ledger.manifest import read as read_manifest
 SETTINGS = ("preset", "reading", "precision", "data", "seed", "first_seed", "seeds", "rounds", "whole", "commit")
 _NUMBERS = ("seed", "first_seed", "seeds", "rounds")  # columns that hold integers
 COLUMNS = ("id", *SETTINGS, *rows.NUMBERS, "adjusted")
+_DATA = {"real": "the real data", "stand-in": "the stand-in"}  # wording of `Run.data`
 RENAMED: Mapping[str, str] = {}  # id in an earlier ledger to the current id of the claim
 
 
@@ -33,6 +34,7 @@ class About(NamedTuple):
     shows: str = ""
     horizon_stated: bool = False
     panels: Callable[[], Mapping[str, str]] = dict  # titles by panel, made when a page needs them
+    panel_rounds: Callable[[int], tuple[int, ...]] = lambda horizon: (horizon,)  # of all panels in a run of `horizon`
 
 
 class Run(NamedTuple):
@@ -88,8 +90,10 @@ class Run(NamedTuple):
         found += [self.precision] if self.precision != other.precision else []
         found += [f"{self.rounds:,} rounds"] if self.rounds != other.rounds else []
         found += [f"without {', '.join(self.excluded)}"] if self.excluded != other.excluded else []
-        found += [self.data or "other data"] if self.data != other.data else []
-        return " and ".join(found or (["other seeds"] if self.seed_range != other.seed_range else []))
+        data = f"on {_DATA.get(self.data, 'other data')}" if self.data != other.data else ""
+        if not (found or data) and self.seed_range != other.seed_range:
+            return "other seeds"
+        return " ".join(filter(None, (" and ".join(found), data)))
 
     def is_another_choice_than(self, other: "Run") -> bool:
         """Return True if this run and `other` use the same data, but another preset or another reading."""
@@ -195,6 +199,7 @@ def about_of(experiment: Experiment, data: str = "") -> About:
         shows=experiment.shows,
         horizon_stated=experiment.horizon_stated,
         panels=partial(_panel_titles, experiment, data),
+        panel_rounds=partial(_panel_rounds, experiment),
     )
 
 
@@ -206,6 +211,11 @@ def _panel_titles(experiment: Experiment, data: str) -> dict[str, str]:
         if plain.startswith(source):  # else the title does not name the data
             titles[name] = plain if data == "real" else f"stand-in for {plain}"
     return titles
+
+
+def _panel_rounds(experiment: Experiment, horizon: int) -> tuple[int, ...]:
+    """Return the number of rounds of each panel in a run of `horizon` rounds."""
+    return tuple(panel.horizon(horizon) for panel in experiment.panels(horizon).values())
 
 
 def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:

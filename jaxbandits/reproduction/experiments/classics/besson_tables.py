@@ -328,8 +328,8 @@ BESSON_TABLES = Study("classics", BESSON, horizon=5000, seeds=1000, presets=PRES
         "'GLR local as coded' and 'GLR global as coded' have indices at level 3 log t: in the class klUCB_forGLR of "
         "SMPyBandits, c = 3 is the factor of log t, while the text has log t + 3 log log t. The configuration of the "
         "thesis passes the number of changes to CUSUM-UCB but not to M-UCB, which then explores as for one change. In "
-        "its stored version M-UCB restarts whenever an arm has w rewards, because the test returns a pair; the tables "
-        "do not show this.",
+        "the code of SMPyBandits M-UCB restarts whenever an arm has w rewards, because its test returns a pair, which "
+        "is always true in Python; the printed regret does not show this.",
         "In 'D-kl-UCB as coded' discounted counts are whole numbers: the class DiscountedUCB of SMPyBandits stores "
         "them in an array of integers. Every arm therefore counts as played once, and an arm whose discounted rewards "
         "add up to more than 1 is played until they no longer do.",

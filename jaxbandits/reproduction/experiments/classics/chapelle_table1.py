@@ -29,8 +29,8 @@ CHAPELLE_TABLE1 = Study(
     "Table 1",
     horizon_stated=True,
     title="items that retire, with feedback in batches",
-    shows="Table 1 lists the regret of UCB and of Thompson sampling, and the ratio of both, for feedback every 1, 3, "
-    "10, 32, 100, 316 and 1000 steps. The paper states 10 items, one of which retires with probability 10^-3 at a "
+    shows="Table 1 lists the regret of UCB and of Thompson sampling, and the ratio of the two, for feedback every 1, "
+    "3, 10, 32, 100, 316 and 1000 steps. The paper states 10 items, one of which retires with probability 10^-3 at a "
     "given time and is replaced, reward probabilities from Beta(4, 4), T = 10^6, and averages over 100 repetitions.",
     algorithms=_learners,
     panels=lambda horizon: {
@@ -71,6 +71,7 @@ CHAPELLE_TABLE1 = Study(
         "For delay 1 the paper's table has a regret of 24,145 for UCB and of 9,105 for Thompson sampling. 'Hardly "
         "change' is read as within a factor of 1.1.",
     ),
-    guessed="the retirement of items is reconstructed as one item per round",
+    guessed="the retirement probability is read as one per round: with probability 10^-3, one randomly drawn item "
+            "retires",
     figures=(Against("rounds from one batch of feedback to the next"),),
 )

@@ -117,8 +117,10 @@ BANDIT = STUDY.experiment(
     title="growth of regret and violation with the horizon under bandit feedback: unit ball of R^2, quadratic losses",
     horizon=HORIZON,
     seeds=128,
-    presets={"theory": "constants of the theorems, with g scaled to the Lipschitz constant of f; the constants of "
-                       "the learner labelled 'balanced' (ours) are set by hand"},
+    presets={
+        "theory": "constants of the theorems, with g scaled to the Lipschitz constant of f; the constants of "
+        "the learner labelled 'balanced' (ours) are set by hand"
+    },
     algorithms=_learners,
     panels=_panels,
     metric="feasible_regret",
@@ -130,14 +132,20 @@ BANDIT = STUDY.experiment(
     derive=_shares,
     record_points=2,
     claims=(
-        *theorems("plays-in-k",
-                  share("BFW-TVC", "BFW-TVC, balanced", "SCBFW-TVC", of="norm", at_most=1.0 + 1e-9) > _ALWAYS,
-                  on=_SHARES.keys(), says="plays stay in K, although y_m is perturbed by delta u_t",
-                  place="Algorithms 3 and 4, (20)"),
-        *observations("blocks-end", share("BFW-TVC", "BFW-TVC, balanced", of="unfinished", at_most=0.0) > _ALWAYS,
-                      on=_SHARES.keys(),
-                      says="every block reaches a Frank-Wolfe gap of at most eps within 3.375 sqrt(T) steps",
-                      place="Algorithm 3, lines 14 to 18 (Jaggi's bound)"),
+        *theorems(
+            "plays-in-k",
+            share("BFW-TVC", "BFW-TVC, balanced", "SCBFW-TVC", of="norm", at_most=1.0 + 1e-9) > _ALWAYS,
+            on=_SHARES.keys(),
+            says="plays stay in K, although y_m is perturbed by delta u_t",
+            place="Algorithms 3 and 4, (20)",
+        ),
+        *observations(
+            "blocks-end",
+            share("BFW-TVC", "BFW-TVC, balanced", of="unfinished", at_most=0.0) > _ALWAYS,
+            on=_SHARES.keys(),
+            says="every block reaches a Frank-Wolfe gap of at most eps within 3.375 sqrt(T) steps",
+            place="Algorithm 3, lines 14 to 18 (Jaggi's bound)",
+        ),
         *_of_theorem("Theorem 3", "BFW-TVC", growth_label="BFW-TVC, balanced"),
         *_of_theorem("Theorem 4", "SCBFW-TVC", growth_label="SCBFW-TVC"),
     ),
@@ -147,7 +155,8 @@ BANDIT = STUDY.experiment(
         "statement. Up to T = 10^10 and beyond, both bounds exceed G D T, the largest possible regret and violation.",
         "Regret is against the best point of K that satisfies the constraint; this point is known exactly. The regret "
         "and violation of 'BFW-TVC, balanced' are divided by the bounds of Theorem 3 in the tables, although the "
-        "theorem does not cover this learner.",
+        "theorem does not cover this learner. The metrics regret_share and violation_share are regret and violation, "
+        "divided by their bounds.",
         "A negative mean regret has no growth exponent. With the theorem's constants BFW-TVC ignores the constraint "
         "and has negative regret, so the growth of its regret is not tested.",
     ),

@@ -90,7 +90,7 @@ def _microseconds(times: Any, label: str) -> np.ndarray:
 COST = OWN_STUDY.experiment(
     "cost",
     "Section 1",
-    title="time per round against the dimension, of projection-free and projecting learners",
+    title="time per round against the dimension, of learners with and without projections",
     horizon=_ROUNDS,
     seeds=2,
     presets={"practical": "constants are set by hand; times hardly depend on them"},
@@ -106,8 +106,8 @@ COST = OWN_STUDY.experiment(
                       says="on matrices of 512 x 512 a learner with projections takes more than 10 times as long"),
     ),
     notes=(
-        "Times are those of a single trial on one core, and include the time for drawing the losses. OFW-TVC and "
-        "SCOFW-TVC call the oracle once per round.",
+        "Times are those of a single trial on one core, and include the time for drawing the losses. OFW-TVC, the "
+        "learner without projections, calls the oracle once per round; Sinha-Vaze projects once per round.",
         "On the trace-norm ball the oracle is an eigendecomposition of the smaller Gram matrix for n below 64, and a "
         "warm-started Krylov space of six vectors for larger n; the projection computes all singular values.",
         "On the l1 ball the oracle looks for the largest entry; the projection makes a few passes over the vector, "

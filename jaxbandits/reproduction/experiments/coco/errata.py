@@ -390,9 +390,9 @@ ERRATA = STUDY.experiment(
         "If a claim about the printed form fails, this shows the erratum; another claim tests the correction.",
         "To test the dependence on units, losses, constraints, G and M are multiplied by 100; all other constants "
         "follow from the formulas.",
-        "Three errata are not tested here: the constraints of the figure cannot be learned (see coco/fig1); the losses "
-        "of the figure are not strongly convex; and Theorems 3 and 4 have different constants in their statements "
-        "and proofs, between which no run can decide.",
+        "Errata that other experiments or unit tests show are not tested here; the last column of the table of errata "
+        "names their commands. Theorems 3 and 4 have different constants in their statements and proofs, between "
+        "which no run can decide.",
         "Equation (27) is tested with two-point estimates and our own constants (K = L = sqrt(T)).",
     ),
     figures=(Pairs(),),

@@ -11,8 +11,8 @@ FIG2 = setting.FIGURES.experiment(
     "fig2",
     "Figure 2",
     title="online matrix completion, bandit feedback, stand-in for FilmTrust (5 x 6)",
-    shows="Figure 2 shows the cumulative cost loss and, in a second panel, the cumulative constraint violation (CCV) "
-    "of BFW-TVC, SCBFW-TVC and LBPM in online matrix completion with bandit feedback on Film Trust. The paper states "
+    shows="Figure 2 shows the cumulative loss and, in a second panel, the cumulative constraint violation (CCV) "
+    "of BFW-TVC, SCBFW-TVC and LBPM in online matrix completion with bandit feedback on FilmTrust. The paper states "
     "the same ball, losses, constraints, range of hyper-parameters and 10 repetitions as for Figure 1.",
     horizon=4096,
     seeds=40,
@@ -29,7 +29,7 @@ FIG2 = setting.FIGURES.experiment(
             says="with bandit feedback, {label} consistently outperforms LBPM",
             place="Figure 2",  # the values of these data cannot be learned, see the notes
             cannot_be_judged="LBPM had to be rebuilt from an abstract, and on FilmTrust a learner cannot learn from "
-                             "loss values alone",
+            "loss values alone",
             least=32,
         )
     ),

@@ -63,7 +63,7 @@ PRESETS = {
     "tuned": "two factors per learner, tuned by the same protocol on loss and violation, on separate seeds (jaxbandits "
     "tune coco)",
     "theory": "every constant as the papers state it, with g scaled to the Lipschitz constant of f; the multipliers of "
-              "LPM and LBPM are damped and too small to matter",
+    "LPM and LBPM are damped and too small to matter",
 }
 
 
@@ -327,9 +327,10 @@ NOTES = (
     "data, regret is not drawn; there, in one pass over MovieLens, some point of the ball has less than 0.1 % of the "
     "loss of the decision 0. On the stand-in, practically only the decision 0 satisfies all of the figure's "
     "constraints (T > 2 m n); the regret against it is the loss minus zero_loss.",
-    "The metric zero_loss is the loss of the decision X = 0, whose violation is 0.",
-    "The figure's constraints are symmetric and independent of X_t. The violation is therefore 0.23 ||X_t|| per round "
-    "for every learner, and only smaller decisions reduce it.",
+    "The metric zero_loss is the loss of the decision X = 0, whose violation is 0; violation_share is the violation "
+    "divided by the sum of ||X_t||.",
+    "The figure's constraints are symmetric and independent of X_t. The expected violation of a round is therefore "
+    "0.23 ||X_t|| for every learner, and only smaller decisions reduce it.",
 )
 
 

@@ -73,10 +73,15 @@ def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
             claim
             for name, (place, probability, kind) in _PROMISES.items()
             if any(name in names for names in promised.values())
-            for claim in claims(f"covers-{slug(name)}", share(name, of="error_ratio") > probability,
-                                on=[panel for panel, names in promised.items() if name in names],
-                                says="{label} keeps theta* in all its confidence sets", place=place, kind=kind,
-                                least=1000)
+            for claim in claims(
+                f"covers-{slug(name)}",
+                share(name, of="error_ratio") > probability,
+                on=[panel for panel, names in promised.items() if name in names],
+                says="{label} keeps theta* in all its confidence sets",
+                place=place,
+                kind=kind,
+                least=1000,
+            )
         ),
         *unpromised,
     )
@@ -87,8 +92,9 @@ COVERAGE = THEOREMS.experiment(
     "Theorem 1; the rivals' own theorems",
     title="estimation error divided by the confidence radius, logistic bandits",
     horizon=1000,
-    presets={"theory": "every constant as the paper of the learner states it, except lambda if the label says lambda = "
-                       "d"},
+    presets={
+        "theory": "every constant as the paper of the learner states it, except lambda if the label says lambda = d"
+    },
     algorithms=_with_confidence_sets,
     panels=lambda horizon: {
         f"S{size}": Panel(f"S = {size}", GeneralizedLinear.fixed(norm_bound=float(size))) for size in (3, 5)
@@ -104,7 +110,7 @@ COVERAGE = THEOREMS.experiment(
         "for any lambda.",
         "In all panels delta = 0.05, d = 2 and K = 20, and each trial has one arm set.",
         "ada-OFU-ECOLog has two confidence sets with a failure probability of delta each. Its error_ratio is the "
-        "larger of both ratios, so it should be at most 1 in 90 % of the trials.",
+        "larger of their two ratios, so it should be at most 1 in 90 % of the trials.",
     ),
     interpretations={
         "radii-of-code": Interpretation(

@@ -24,10 +24,13 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 def _claims() -> Iterable[Claim]:
     for family, values in STATED.items():
         for size, value in values.items():
-            yield from observations("as-stated", mean("uniform", of="kappa").between(value - 0.5, value + 0.5),
-                                    on={f"{family} S{size}": f"{family}, S = {size}: {value}"},
-                                    says="the kappa of the instance agrees with the stated kappa to the last digit",
-                                    place="Section 5; this identifies the instance")
+            yield from observations(
+                "as-stated",
+                mean("uniform", of="kappa").between(value - 0.5, value + 0.5),
+                on={f"{family} S{size}": f"{family}, S = {size}: {value}"},
+                says="the kappa of the instance agrees with the stated kappa to the last digit",
+                place="Section 5; this identifies the instance",
+            )
 
 
 KAPPAS = setting.THEOREMS.experiment(
@@ -36,7 +39,7 @@ KAPPAS = setting.THEOREMS.experiment(
     horizon_stated=True,
     title="instance that is used for Figures 1 to 3: its kappa and the stated one",
     seeds=2,
-    presets={"instance": "the published instance with uniform play; nothing is learnt"},
+    presets={"instance": "the published instance with uniform play; nothing is learned"},
     algorithms=lambda preset, horizon, panel: {"uniform": Uniform(dim=panel.environment.dim)},
     panels=_panels,
     metric="kappa",

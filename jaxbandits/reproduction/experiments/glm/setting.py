@@ -42,8 +42,8 @@ _PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
 PRESETS = {
     "experiments": "constants of the theorems, but lambda = d (lambda_t = d log(1 + t) for methods that fit a "
     "likelihood), as in the paper's figures; RS-GLinCB has the constants of its authors' code (those of its theorem if "
-    "the label says 'theorem'); ECOLog is that of public code (with the score and radius of its paper's lemmas if the "
-    "label says 'link score', with our radius if it says 'data radius')",
+    "the label says 'theorem'); ECOLog is that of public code, or has the score and radius of its paper's lemmas if "
+    "the label says 'link score'; GLB-OMD and ECOLog have a radius of ours if the label says 'data radius'",
     "theory": "as in the preset experiments, but GLB-OMD has the lambda that Theorem 1 needs",
 }
 _IN_FIGURES = {  # label: name in the table
@@ -72,10 +72,10 @@ TUNING = (
     "factors from 1e-4 to 1 for a single radius, or 6 x 6 factors from 0.003 to 1 for two radii (RS-GLinCB, "
     "ada-OFU-ECOLog). The points are compared by races on 64 seeds that no verdict uses. Learners that fit a "
     "likelihood are compared after a third of the rounds, on 32 seeds in the preset tuned, and on 16 (RS-GLinCB: 32) "
-    "in the preset practical. The preset practical is tuned once, on fixed arms with S = 3 and 5 (glm/fig1-fixed), and "
-    "used in all figures (jaxbandits tune glm); the preset tuned is tuned in each panel. After a third of the rounds "
-    "greedy play looks better than it is at the end, so GLM-UCB and OFULog-r received factors at or near the lower end "
-    "of the grid."
+    "in the preset practical. The factors of the preset practical are tuned once, on fixed arms with S = 3 and 5 "
+    "(glm/fig1-fixed), and are the same in all figures (jaxbandits tune glm); those of the preset tuned are tuned in "
+    "each panel. After a third of the rounds greedy play looks better than it is at the end, so GLM-UCB and OFULog-r "
+    "received factors at or near the lower end of the grid."
 )
 FOUND = (
     "The paper states neither d, K nor the arms. These runs use the instance of the experiments of RS-GLinCB's "

@@ -13,9 +13,9 @@ FIG1 = setting.FIGURES.experiment(
     horizon_stated=True,
     title="Student t noise (2.1 degrees of freedom)",
     shows="Figure 1 shows the cumulative regret and, in a second panel, the computational time of Hvt-UCB, OFUL, "
-    "CRTM, CRMM and HEAVY-OFUL under Student t noise, shaded by the variance across trials. The paper states 2.1 "
-    "degrees of freedom, eps = 0.99, nu = 1.31, d = 2, 50 arms, T = 18,000, 10 trials, and arms and parameter uniform "
-    "on [-1, 1] in each coordinate, rescaled to L = S = 1.",
+    "CRTM, CRMM and HEAVY-OFUL under Student t noise, with shaded bands that show the variance across trials. The "
+    "paper states 2.1 degrees of freedom, eps = 0.99, nu = 1.31, d = 2, 50 arms, T = 18,000, 10 trials, and arms and "
+    "parameter uniform on [-1, 1] in each coordinate, rescaled to L = S = 1.",
     algorithms=setting.learners_with_common_bound(eps=0.99, bound=1.31),
     panels=lambda horizon: setting.both_normalisations(noise=noise.StudentT(df=2.1), eps=0.99),
     claims=(
