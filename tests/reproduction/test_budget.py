@@ -60,6 +60,21 @@ def test_every_panel_keeps_a_learner(name):
             assert set(labels) - set(part.settings.get("without", ())), (part.suffix, panel.title)
 
 
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_quick_run_shortens_every_panel(name):
+    experiment = EXPERIMENTS[name]
+    for part in parts(experiment, "quick"):
+        horizon = part.settings["horizon"]
+        short, whole = experiment.panels(horizon), experiment.panels(experiment.horizon)
+        if short.keys() == whole.keys():  # panels for parts of the horizon have the number of rounds in their names
+            for panel, of in short.items():
+                rounds = whole[panel].horizon(experiment.horizon)
+                assert of.horizon(horizon) <= max(100, rounds / 40), panel
+        assert max(of.horizon(horizon) for of in short.values()) <= max(
+            100, max(of.horizon(experiment.horizon) for of in whole.values()) / 40
+        )
+
+
 def test_the_size_of_a_run_is_its_number_of_programs():
     (quick,), standard = parts(EXPERIMENTS["linear/fig1"], "quick"), parts(EXPERIMENTS["linear/fig1"], "standard")
     learners, panels = 6, 2

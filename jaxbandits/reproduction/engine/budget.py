@@ -73,8 +73,9 @@ def n_programs(experiment: Experiment, part: BudgetRun) -> int:
 
 def _longest(experiment: Experiment, horizon: int) -> int:
     """Return the length of the longest trial in a run of `horizon` rounds; learners may have different horizons."""
+    panels = experiment.panels(horizon).values()
     if experiment.horizons is None:
-        return horizon
+        return max(panel.horizon(horizon) for panel in panels)
     preset = experiment.preset(None)
-    learners = ((panel, experiment.algorithms(preset, horizon, panel)) for panel in experiment.panels(horizon).values())
+    learners = ((panel, experiment.algorithms(preset, horizon, panel)) for panel in panels)
     return max(max(experiment.horizons(horizon, panel, labels).values()) for panel, labels in learners)
