@@ -106,7 +106,7 @@ def hitting_times(
     """
     ranges.flag("above", above)
     if not _is_number(threshold) or not np.isfinite(threshold):
-        raise InputError(f"a threshold must be a number, got {format_value(threshold)}")
+        raise InputError(f"a threshold must be a finite number, got {format_value(threshold)}")
     rows = []
     for label, trials in of.items():
         _scalar(trials, metric)

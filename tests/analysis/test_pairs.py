@@ -93,7 +93,7 @@ def test_points_of_a_sweep_are_contestants_and_a_failed_trial_decides_nothing(rn
          "21 points are too many"),
         (lambda r: r.growth(since=2), "since must lie in"),
         (lambda r: r.growth(since=0.9), "1 record point at or after round"),
-        (lambda r: r.time_to(None, "low"), "a threshold must be a number, got 'low'"),
+        (lambda r: r.time_to(None, "low"), "a threshold must be a finite number, got 'low'"),
         (lambda r: factories.result().time_to("risk", 1.0), "'risk' is a vector"),
         (lambda r: factories.result().growth("regret", since=0.0), "grouped has 2 record points"),
     ],

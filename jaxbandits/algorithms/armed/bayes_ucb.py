@@ -22,14 +22,14 @@ class BayesUCB(BetaPosterior):
     """Index policy whose upper confidence bounds are quantiles of the beta posteriors.
 
     Guarantee:
-      If rewards are 0 or 1, the prior is uniform and c >= 5, then the limsup of expected regret / log T is at most
-      sum_i (mu* - mu_i) / kl(mu_i, mu*). No consistent policy has a smaller limit.
+      If rewards are 0 or 1, the prior is uniform and c >= 5, then the limsup of expected regret / log n is at most
+      the sum of (mu* - mu_i) / kl(mu_i, mu*) over the suboptimal arms. No consistent policy has a smaller limit.
 
     Deviations:
       * [printed] The default is c = 0, as in the paper's experiments; `theory` uses c = 5.
-      * [ours] Round 1 uses the median, since 1 - 1 / t is 0 in this round and the quantile of order 0 is 0 for every
-        arm. A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Ties go to the
-        first arm.
+      * [ours] The order of the quantile is at least 1/2. For c = 0 this affects only round 1, in which the order
+        1 - 1 / t is 0, and so is the quantile of every arm. A reward between 0 and 1 counts as a fractional success;
+        rewards outside [0, 1] are clipped. Ties go to the first arm.
 
     References:
       Emilie Kaufmann, Olivier Cappe, Aurelien Garivier. On Bayesian Upper Confidence Bounds for Bandit Problems.

@@ -115,7 +115,7 @@ def _log_poisson(k: jax.Array, mean: jax.Array, log_mean: jax.Array) -> jax.Arra
 
 
 def subset(key: jax.Array, n: int, size: int) -> jax.Array:
-    """Draw a uniformly random subset of `size` of n < 2^15 elements, as bools `[n]` (Knuth 3.4.2, algorithm S).
+    """Draw `size` of n < 2^15 elements without replacement; return a mask `[n]` (Knuth 3.4.2, algorithm S).
 
     Each element in turn is drawn with a probability equal to the number of elements still to be drawn divided by the
     number of elements that remain, to within 2^-16.

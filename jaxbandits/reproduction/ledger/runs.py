@@ -328,7 +328,7 @@ def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
 
 
 def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Return True if two runs share some but not all seeds, so that the verdicts of one may have influenced the other.
+    """Return True if two runs share some but not all seeds; verdicts of one may have decided the seeds of the other.
 
     Args:
       one: base seed, first seed and number of seeds of a run.

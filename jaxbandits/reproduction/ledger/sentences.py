@@ -1,4 +1,4 @@
-"""Sentences of the papers, which the pages count, with verdicts that are adjusted for the number of sentences.
+"""The sentences of each paper, as the ledger counts them, with verdicts adjusted for the number of sentences.
 
 A sentence has one row per rival and panel.
 """

@@ -117,7 +117,7 @@ MODELS_RULES_WINS = Study(
     title="reward models and exploration rules on classification tables",
     algorithms=_learners,
     from_file=_tables,
-    slow={"neural-linear Thompson": 64},  # all seeds; its programs compile for ten seconds each, too long for quick runs
+    slow={"neural-linear Thompson": 64},  # all seeds; each program compiles for ten seconds, too long for `quick`
     claims=(
         *observations("optimism", mean("ridge UCB", "ridge Thompson") < mean("ridge greedy"), **_ON,
                       says="{label} is ahead of greedy play with the same model"),
