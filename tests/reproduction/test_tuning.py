@@ -22,6 +22,7 @@ from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction import EXPERIMENTS, TABLES
 from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.engine.tuning import (
     FIRST_SEED,
     MultiplierTable,
@@ -160,6 +161,15 @@ def test_no_judged_seed_is_a_tuning_seed():
     """Of the experiments as declared and of every run in the ledger, which names its seeds."""
     last = max(run.first_seed + run.seeds for run in runs.read(ROOT / "docs" / "ledger.csv", EXPERIMENTS))
     assert 20_000 < last <= FIRST_SEED
+
+
+def test_a_verdict_cannot_use_the_seeds_of_tuning(tmp_path, capsys):
+    experiment = EXPERIMENTS["linear/noiseless"]
+    for first_seed in (FIRST_SEED - 1, FIRST_SEED, 2 * FIRST_SEED):
+        with pytest.raises(InputError, match="with 2 seeds, the first seed can be at most 999,998, got"):
+            run(experiment, seeds=2, horizon=4, first_seed=first_seed)
+    command = ["reproduce", "linear/noiseless", "--first-seed", str(FIRST_SEED), "--out", str(tmp_path / "out")]
+    assert cli.main(command) == 2 and "are for tuning and cannot decide a verdict" in capsys.readouterr().err
 
 
 def test_presets_read_the_table():

@@ -10,12 +10,13 @@ import jax
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.pytree import FieldValue
+from jaxbandits.base.text import count_of
 from jaxbandits.engine.grid import Grid
-from jaxbandits.engine.options import COUNT
+from jaxbandits.engine.options import COUNT, MAX_SEED
 from jaxbandits.engine.program import share_traces
 from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.experiment import Experiment, Panel
-from jaxbandits.reproduction.engine.tuning import Learners, tune, with_multipliers
+from jaxbandits.reproduction.engine.tuning import FIRST_SEED, Learners, tune, with_multipliers
 from jaxbandits.reproduction.engine.verdict import Verdict, judge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes, compare, time_rounds
@@ -96,13 +97,19 @@ def run(
       **options: as for `jaxbandits.compare`.
 
     Raises:
-      InputError: if an argument is invalid; the message is one line.
+      InputError: if an argument is invalid, or if a seed is one of those for tuning; the message is one line.
     """
     preset = experiment.preset(preset)
     if experiment.float64 and not jax.config.read("jax_enable_x64"):
         raise InputError(f"{experiment.name} needs double precision: jax.config.update('jax_enable_x64', True) first")
     horizon = experiment.horizon if horizon is None else ranges.integer("horizon", horizon, COUNT)
     seeds = experiment.seeds if seeds is None else ranges.integer("seeds", seeds, COUNT)
+    first_seed = ranges.integer("first_seed", options.get("first_seed", 0), f"[0, {MAX_SEED}]")
+    if first_seed + seeds > FIRST_SEED:
+        raise InputError(
+            f"seeds from {FIRST_SEED:,} on are for tuning and cannot decide a verdict: with {count_of(seeds, 'seed')}, "
+            f"the first seed can be at most {FIRST_SEED - seeds:,}, got {first_seed:,}"
+        )
     panels = experiment.panels(horizon)
     declared = {name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}
     algorithms = _keep(declared, without)

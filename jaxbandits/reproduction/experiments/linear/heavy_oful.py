@@ -40,7 +40,7 @@ HEAVY_OFUL = Experiment(
     metric="regret",
     claims=(
         *observations("beats-tofu", mean("HEAVY-OFUL") < mean("TOFU"), on=_DECADES.keys(),
-                      says="HEAVY-OFUL is better than TOFU in the setting of its own paper", **_PLACE),
+                      says="HEAVY-OFUL is better than TOFU in the experiment of its authors", **_PLACE),
         *observations("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=_DECADES.keys(),
                       says="Hvt-UCB is comparable to HEAVY-OFUL in this setting", **_PLACE),
         *observations("far-ahead", mean("HEAVY-OFUL", "Hvt-UCB") < 1.0 / MUCH * mean("OFUL", "CRTM", "TOFU"),
