@@ -1,14 +1,17 @@
 """Budgets leave slow learners out, and never all learners of a panel."""
 
+import contextlib
+import dataclasses
 import subprocess
 import sys
+from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
 
 from jaxbandits import cli
 from jaxbandits.commands import report, reproduce
-from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction import EXPERIMENTS, Panel
 from jaxbandits.reproduction.engine.budget import n_programs, parts
 
 SHIPPED = [name for name in EXPERIMENTS if not name.startswith("mine/")]
@@ -80,6 +83,43 @@ def test_the_size_of_a_run_is_its_number_of_programs():
     learners, panels = 6, 2
     assert n_programs(EXPERIMENTS["linear/fig1"], quick) == (learners - 1) * panels  # without HEAVY-OFUL
     assert n_programs(EXPERIMENTS["linear/fig1"], standard[0]) == learners * panels
+
+
+def test_long_panels_are_compiled_with_optimisation():
+    """Also where the panel, not the run, has many rounds."""
+    experiment = EXPERIMENTS["classics/besson-tables"]
+    (quick,) = parts(experiment, "quick")
+    long = {"long": Panel("long", next(iter(experiment.panels(100).values())).environment, rounds=5_000)}
+    (also,) = parts(dataclasses.replace(experiment, panels=lambda horizon: long), "quick")
+    assert quick.settings.get("compile") == "fast" and "compile" not in also.settings
+
+
+def test_runs_in_several_processes_start_with_the_largest(tmp_path, monkeypatch):
+    started = []
+
+    @contextlib.contextmanager
+    def processes(*_):
+        def submit(_, name, part, *__):
+            started.append(n_programs(EXPERIMENTS[name], part))
+            future = Future()
+            future.set_result(reproduce._Outcome(name, True, 0.0))
+            return future
+
+        yield submit
+
+    monkeypatch.setattr(reproduce, "_processes", processes)
+    monkeypatch.setattr(reproduce.report_lib, "write_all", lambda *_: None)
+    command = ["reproduce", "oco/all", "--budget", "quick", "--processes", "2", "--out", str(tmp_path)]
+    assert cli.main(command) == 0
+    assert len(set(started)) > 5 and started == sorted(started, reverse=True)
+
+
+def test_an_experiment_that_raises_has_size_0():
+    def raise_error(*_):
+        raise ValueError("not today")
+
+    (quick,) = parts(EXPERIMENTS["linear/fig1"], "quick")
+    assert reproduce._size(dataclasses.replace(EXPERIMENTS["linear/fig1"], algorithms=raise_error), quick) == 0
 
 
 _TWO = """
