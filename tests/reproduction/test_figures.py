@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -342,6 +343,19 @@ def test_equal_results_give_equal_files(tmp_path):
         written.append({path.name: path.read_bytes() for path in paths if path.suffix in {".png", ".svg", ".pdf"}})
     assert set(written[0]) == {f"toy{kind}.{suffix}" for kind in ("", "-curves") for suffix in ("png", "svg", "pdf")}
     assert written[0] == written[1]
+
+
+def test_a_long_title_keeps_the_rounds_on_one_line():
+    report = report_of({"p": (1.0, np.nan, {"a": curve(1.0, 3.0)})}, (Curves(),))
+    figure = render.draw(report, Curves())
+    width = int(12 * figure.get_size_inches()[0])  # characters of a line
+    plt.close(figure)
+    for length in range(width - 8, width):
+        title = dataclasses.replace(report.experiment, title="x" * length)
+        figure = render.draw(dataclasses.replace(report, experiment=title), Curves())
+        lines = figure.get_suptitle().replace("\N{NO-BREAK SPACE}", " ").split("\n")
+        assert any(line.endswith("T = 40") for line in lines), lines
+        plt.close(figure)
 
 
 def test_figures_are_written_in_the_formats_asked_for(tmp_path):

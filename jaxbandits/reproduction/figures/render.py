@@ -77,7 +77,8 @@ def draw(report: Report, drawing: Drawing) -> "Figure":
             else _DRAW[type(drawing)](drawing, plt, report)
         )
         read = f", reading {experiment.interpretation}" if experiment.interpretation else ""
-        title = f"{experiment.title}, T = {report.horizon:,}", f"{experiment.source}; {report.preset} preset{read}"
+        rounds = f"T\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{report.horizon:,}"  # on one line
+        title = f"{experiment.title}, {rounds}", f"{experiment.source}; {report.preset} preset{read}"
         inches = figure.get_size_inches()[0]
         figure.suptitle(
             "\n".join(line for part in title for line in textwrap.wrap(part, int(12 * inches))), fontsize=10
