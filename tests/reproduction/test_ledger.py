@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 ASKED = {"seeds": 6, "horizon": factories.HORIZON, "preset": None, "without": (), "seed": 0, "data": None}
 SINGLE = {"precision": "float32"}  # whatever the tests compute in
 YES, NO, OPEN = "holds", "does not hold", "open"
-ABOUT = About("title", "Authors, Figure 1", {"theory": "as stated", "tuned": "tuned"}, (), "", 100, False)
+ABOUT = About("title", "Authors, Figure 1", {"theory": "as stated", "tuned": "tuned"}, (), 100, False)
 
 
 def judge(id="wins/a", decision=YES, p=0.001, **fields):
@@ -211,7 +211,7 @@ def test_the_headline_run_heads_its_experiment():
         assert other.difference_from(head) == name
     real = run_of(judge(), data="real", seeds=8)
     assert sorted([others["on the stand-in"], real], key=runs._order)[0] is real
-    assert not run_of(judge(), about=ABOUT._replace(headline="tuned")).is_headline
+    assert not run_of(judge(), about=ABOUT._replace(presets={"tuned": "", **ABOUT.presets})).is_headline
     assert not run_of(judge(), about=ABOUT._replace(float64=True)).is_headline
 
 
@@ -506,17 +506,18 @@ SLOW = {"without": ("HEAVY-OFUL",), "no_timing": True}
 def test_budgets():
     experiment = EXPERIMENTS["linear/fig1"]
     (quick,) = parts(experiment, "quick")
-    few = {"seeds": 8, "horizon": 360, "preset": None, "seed": 0}
+    few = {"seeds": 8, "horizon": 360, "preset": "practical", "seed": 0}  # tuning in the run would take minutes
     assert quick.settings == few | {"compile": "fast", "formats": ("svg",), **SLOW}
-    usual, tuned = parts(experiment, "standard")
+    assert [part.suffix for part in parts(experiment, "standard")] == [""]  # the default preset is tuned
+    usual, tuned = parts(EXPERIMENTS["linear/fig4"], "standard")
     assert (usual.suffix, tuned.suffix) == ("", "--tuned") and set(usual.settings.values()) == {None, 0}
     assert tuned.settings == usual.settings | {"preset": "tuned", **SLOW}
     assert [part.suffix for part in parts(EXPERIMENTS["glm/fig1"], "standard")] == [""]  # tuning takes minutes there
     full = parts(experiment, "full")
     readings = ["--interpretation-exact-nu", "--interpretation-extra-sigma"]
-    assert [part.suffix for part in full] == ["", "--theory", "--tuned", *readings, "--seed-1", "--float64"]
+    assert [part.suffix for part in full] == ["", "--practical", "--theory", *readings, "--seed-1", "--float64"]
     assert full[3].settings == full[0].settings | {"interpretation": "exact-nu"}
-    assert full[1].settings["preset"] == "theory" and full[-2].settings["seed"] == 1
+    assert full[1].settings["preset"] == "practical" and full[-2].settings["seed"] == 1
     assert full[-1].settings["float64"] and "float64" not in full[0].settings
     double = parts(experiment, "full", float64=True)
     assert [part.suffix for part in double] == [f"{part.suffix}--float64" for part in full[:-1]]

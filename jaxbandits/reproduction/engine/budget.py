@@ -46,12 +46,14 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
         horizon = max(least, experiment.horizon // _SHARE)
         less = {"without": tuple(experiment.slow), "no_timing": True, "formats": ("svg",)}
         less |= {"compile": "fast"} if _longest(experiment, horizon) <= _SHORT else {}
-        return [BudgetRun(double, {**usual, **less, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
+        less |= {"seeds": min(_FEW, experiment.seeds), "horizon": horizon, "preset": _untuned(experiment)}
+        return [BudgetRun(double, {**usual, **less})]
     found = [BudgetRun("", usual)]
     tuning = experiment.tuning
     if budget == "standard" and tuning is not None and tuning.standard:
         less = {"without": tuple(tuning.slow), "no_timing": True}
-        found += [BudgetRun(f"--{name}", {**usual, "preset": name, **less}) for name in tuning.presets]
+        others = [name for name in tuning.presets if name != experiment.preset(None)]
+        found += [BudgetRun(f"--{name}", {**usual, "preset": name, **less}) for name in others]
     if budget == "full":
         found += [BudgetRun(f"--{name}", {**usual, "preset": name}) for name in list(experiment.presets)[1:]]
         found += [
@@ -61,6 +63,13 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
         found.append(BudgetRun("--seed-1", {**usual, "seed": 1}))
         found += [] if experiment.float64 or float64 else [BudgetRun(_DOUBLE, {**usual, "float64": True})]
     return [BudgetRun(part.suffix + double, part.settings) for part in found]
+
+
+def _untuned(experiment: Experiment) -> str | None:
+    """Return the first preset in which no learner is tuned during the run; None if that is the default preset."""
+    tuned = () if experiment.tuning is None else experiment.tuning.presets
+    first = next((name for name in experiment.presets if name not in tuned), None)
+    return None if first == experiment.preset(None) else first
 
 
 def n_programs(experiment: Experiment, part: BudgetRun) -> int:

@@ -69,7 +69,8 @@ class Experiment:
       source: paper and figure.
       horizon: number of rounds: the paper's if `horizon_stated`, else ours.
       seeds: default number of trials.
-      presets: mapping from the name of a preset to its description; the first preset is the default.
+      presets: mapping from the name of a preset to its description; the first preset, which the
+        paper's sentences are about, is the default, and its verdicts are those that the pages count.
       algorithms: function from (preset, horizon, panel) to a mapping from labels to algorithms, or to a `Grid` of an
         algorithm that is swept.
       panels: function from the horizon to a mapping from names to panels.
@@ -98,8 +99,6 @@ class Experiment:
       interpretations: other readings of the paper, by name; the ledger shows their verdicts next to the verdicts of the
         usual reading.
       interpretation: name of the interpretation in use; None: the usual reading.
-      headline: preset that the paper's sentences are about, whose verdicts the ledger shows first; "" for the default
-        preset.
       reconstructed: mapping from the label of a reconstructed learner to the mark that its claims carry.
       guessed: mark of the paper's statements if its text leaves settings open; "" for none.
       shows: description of the paper's figure in two sentences (axes, learners, stated settings); "" for no figure.
@@ -136,7 +135,6 @@ class Experiment:
     real_data: tuple[str, ...] = ()
     interpretations: Mapping[str, Interpretation] = dataclasses.field(default_factory=dict)
     interpretation: str | None = None
-    headline: str = ""
     reconstructed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     guessed: str = ""
     shows: str = ""

@@ -141,7 +141,6 @@ def write(
         "source": report.experiment.source,
         "preset": report.preset,
         "presets": dict(report.experiment.presets),
-        "headline": report.experiment.headline,
         "reading": _reading(report.experiment),
         "notes": report.experiment.notes,
         "stand_ins": report.experiment.standing_in(report.panels),

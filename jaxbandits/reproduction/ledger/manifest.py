@@ -26,7 +26,6 @@ FORM = {
     "source": str,
     "notes": [str],
     "real_data": [str],
-    "headline": (str, None),
     "method?": (str, None),
     "commit": (str, None),
     "wall_s?": _NUMBER,

@@ -28,7 +28,6 @@ class About(NamedTuple):
     source: str
     presets: Mapping[str, str]
     notes: tuple[str, ...]
-    headline: str  # preset whose verdicts are shown first; "" for the default preset
     horizon: int
     float64: bool
     shows: str = ""
@@ -64,9 +63,9 @@ class Run(NamedTuple):
 
     @property
     def is_headline(self) -> bool:
-        """True if the run has the headline preset, the usual reading, the declared precision and all learners."""
+        """True if the run has the first preset, the usual reading, the declared precision and all learners."""
         return (
-            self.preset == (self.about.headline or next(iter(self.about.presets), ""))
+            self.preset == next(iter(self.about.presets), "")
             and not self.reading
             and self.precision == ("float64" if self.about.float64 else "float32")
             and not self.excluded
@@ -154,7 +153,6 @@ def of_manifest(path: Path, experiments: Mapping[str, Experiment]) -> Run:
         source=made["source"],
         presets=made["presets"],
         notes=tuple(made["notes"]),
-        headline=made["headline"] or "",
         horizon=declared["horizon"],
         float64=bool(declared.get("float64")),
     )
@@ -193,7 +191,6 @@ def about_of(experiment: Experiment, data: str = "") -> About:
         source=experiment.source,
         presets=experiment.presets,
         notes=experiment.notes,
-        headline=experiment.headline,
         horizon=experiment.horizon,
         float64=experiment.float64,
         shows=experiment.shows,

@@ -30,7 +30,7 @@ FIG4 = setting.FIGURES.experiment(
         )
         for name, decades in _DECADES.items()
     },
-    headline="practical",
+    presets=setting.PRESETS | setting.TUNED,
     claims=(
         *claims(
             "far-ahead",

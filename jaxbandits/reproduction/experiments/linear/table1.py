@@ -37,7 +37,6 @@ TABLE1 = setting.FIGURES.experiment(
         "theory": PRESETS["theory"],
     },
     tuning=None,
-    headline="",
     algorithms=_all_learners,
     panels=lambda horizon: {"max": Panel(TITLES["max"], environment(noise=noise.StudentT(df=2.1), eps=0.99))},
     claims=(  # a log factor reads as constant at these horizons
