@@ -2,7 +2,7 @@
 
     Lambda = lambda I + sum x x',   mu = Lambda^{-1} sum reward x,   a = a_0 + n / 2,   b = b_0 + r / 2
     r      = sum (reward - x'mu_before)^2 / (1 + x'Lambda_before^{-1} x)
-    sample: s^2 = b / Gamma(a),   x_k'(mu + s Lambda^{-1/2} z)
+    sample: s^2 = b / Gamma(a),   x_k'(mu + s Lambda^{-1/2} z);   x'mu + s sqrt(x'Lambda^{-1} x) z for a single arm
     f_k = x_k'mu,   w_k = sqrt(b / a) sqrt(x_k'Lambda^{-1} x_k), the scale of its Student t distribution
 
 This is the posterior after n rewards, for the prior $s^2 ~ InverseGamma(a_0, b_0)$, $beta ~ N(0, s^2 / lambda I)$. r
@@ -72,8 +72,12 @@ class NormalInverseGamma:
     def sample(self, key: jax.Array, state: NormalInverseGammaState, obs: ArmObs) -> jax.Array:
         normal_key, gamma_key = jax.random.split(key)
         gamma = rng.gammas(gamma_key, state.shape[None])[0]
+        scale = jnp.sqrt(state.scale.total / gamma)
+        if len(obs.arms) == 1:  # the same law from one normal variate
+            width_sq = inverse_factors.quadratic_forms(state.inverse, obs.arms)
+            return obs.arms @ state.mean + scale * jnp.sqrt(width_sq) * jax.random.normal(normal_key, (1,))
         noise = inverse_factors.root_matvec(state.inverse, rng.normal_vector(normal_key, self.dim))
-        return obs.arms @ (state.mean + jnp.sqrt(state.scale.total / gamma) * noise)
+        return obs.arms @ (state.mean + scale * noise)
 
     def noise(self, state: NormalInverseGammaState) -> jax.Array:
         return jnp.sqrt(state.scale.total / state.shape)
