@@ -43,7 +43,8 @@ def add(commands: "Subparsers") -> None:
     )
     reproduce.add_argument("--horizon", type=whole, help="number of rounds per trial (default: that of the experiment)")
     reproduce.add_argument(
-        "--preset", help="set of constants of the learners (default: the first preset of the experiment, see `show`)"
+        "--preset",
+        help="set of constants of the learners (default: the first that `show` lists, whose verdicts the pages count)",
     )
     reproduce.add_argument(
         "--interpretation",
@@ -159,6 +160,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
     import jax
 
     from jaxbandits.base import files as files_lib
+    from jaxbandits.engine.checkpoint import discard_all
     from jaxbandits.reproduction.engine.run import left_out, run
     from jaxbandits.reproduction.figures.render import FORMATS
     from jaxbandits.reproduction.ledger import files, finished
@@ -168,7 +170,6 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
     experiment = experiment.with_interpretation(arguments.interpretation)
     jax.config.update("jax_enable_x64", arguments.float64 or experiment.float64)
     checkpoint = out / "checkpoint"
-    panels = [checkpoint / name for name in experiment.panels(experiment.horizon)]
     preset = experiment.preset(arguments.preset)
     without = left_out(experiment, preset, arguments.horizon, arguments.include, arguments.exclude)
     asked = finished.request(
@@ -190,7 +191,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
         if arguments.overwrite:
             finished.refuse_a_sweep(out)
             before = finished.judged_before(asked, out)
-            _discard(panels, checkpoint)
+            discard_all(checkpoint)
             (out / MANIFEST).unlink(missing_ok=True)  # otherwise the run could not be resumed
         elif (report := finished.find(experiment, asked, out)) is not None:
             print(f"{out} already contains this run, which is finished; --overwrite recomputes it", file=sys.stderr)
@@ -221,7 +222,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
             n = len(report.experiment.figures)
             print(f"writing tables and {n} figure{'s' * (n != 1)} to {out}", file=sys.stderr)
         written = files.write(report, out, asked, start, before, arguments.formats or FORMATS)
-        _discard(panels, checkpoint)
+        discard_all(checkpoint)
     print(files.text(report))
     print("", files.effort(report, time.perf_counter() - start.at), sep="\n")
     print("wrote", *written, sep="\n  ")
@@ -380,12 +381,3 @@ def _begin(files: Sequence[str]) -> None:
 
 # Arguments that a budget sets, with their defaults.
 _BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "interpretation": None, "seed": 0}
-
-
-def _discard(panels: Sequence[Path], parent: Path) -> None:
-    from jaxbandits.engine import checkpoint as checkpoint_lib
-
-    for panel in panels:
-        checkpoint_lib.discard(panel)
-    with contextlib.suppress(OSError):  # the directory is not empty if it contains other files, which are kept
-        parent.rmdir()

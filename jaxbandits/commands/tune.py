@@ -52,6 +52,7 @@ def _tune(arguments: argparse.Namespace) -> int:
 
     from jaxbandits.base import files
     from jaxbandits.base.errors import InputError, unknown_name
+    from jaxbandits.engine import checkpoint
     from jaxbandits.reproduction import TABLES
 
     warnings.simplefilter("ignore")  # a race plays few trials at a time
@@ -97,7 +98,7 @@ def _tune(arguments: argparse.Namespace) -> int:
         else:
             print(text, end="")
         for directory in checkpoints.values():
-            _discard(directory)
+            checkpoint.discard_all(directory)
     played, whole_grids = (sum(getattr(x, name) for x in chosen.values()) for name in ("rounds", "grid_rounds"))
     print(f"{played:,} rounds, {100 * played / whole_grids:.0f} % of the rounds of the full grids", file=sys.stderr)
     return 0
@@ -117,16 +118,3 @@ def _learners(table: "MultiplierTable", arguments: argparse.Namespace) -> "dict[
             raise unknown_name("learner", name, learners)
     chosen = {name: x for name, x in learners.items() if {name, name.rpartition("/")[0]} & set(arguments.include)}
     return chosen if arguments.include else learners
-
-
-def _discard(directory: Path) -> None:
-    """Remove the checkpoints of finished races."""
-    import contextlib
-
-    from jaxbandits.engine import checkpoint
-
-    for spec in list(directory.rglob("spec.json")):
-        checkpoint.discard(spec.parent)
-    for place in (*sorted(directory.rglob("*"), reverse=True), directory):
-        with contextlib.suppress(OSError):  # files of other origin are kept, with their directories
-            place.rmdir()

@@ -50,6 +50,15 @@ def discard(directory: Path) -> None:
         directory.rmdir()
 
 
+def discard_all(directory: Path) -> None:
+    """Remove the files of all checkpoints below a directory; files of other origin are kept, with their directories."""
+    for spec in list(directory.rglob("spec.json")):
+        discard(spec.parent)
+    for place in (*sorted(directory.rglob("*"), reverse=True), directory):
+        with contextlib.suppress(OSError):
+            place.rmdir()
+
+
 class Store:
     """Checkpoint directory of one run, as a context manager that holds the lock of the directory."""
 

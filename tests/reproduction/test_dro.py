@@ -9,6 +9,7 @@ import pytest
 
 from jaxbandits import dro
 from jaxbandits.base.errors import InputError
+from jaxbandits.engine import checkpoint
 from jaxbandits.engine.plan import resolve_record_points
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine import Experiment, Measurements, Panel, Report, Tuning
@@ -281,6 +282,22 @@ def test_figures_7_and_8_are_tuned_by_what_learners_minimise():
         assert {fig8.tuning.metric(learner, panel) for learner in learners} == {metric}
         grids = [fig8.tuning.grid(learner) for learner in learners]
         assert {math.prod(map(len, grid.values())) for grid in grids} == {12}  # as many points for everybody
+
+
+def test_a_run_stopped_after_its_tuning_does_not_tune_again(tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    saved, save = [], checkpoint.Store.save
+    whole = run(TUNED, preset="tuned", progress=False)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(run_module, "compare", stop)
+        run(TUNED, preset="tuned", progress=False, checkpoint=tmp_path)
+    monkeypatch.setattr(checkpoint.Store, "save", lambda self, *a: saved.append(self.directory.name) or save(self, *a))
+    resumed = run(TUNED, preset="tuned", progress=False, checkpoint=tmp_path)
+    assert resumed.chosen == whole.chosen and set(saved) == {"one"}  # the panel, but no race
+    checkpoint.discard_all(tmp_path)
+    assert not list(tmp_path.rglob("*"))
 
 
 def test_tuning_takes_the_fields_that_there_are():

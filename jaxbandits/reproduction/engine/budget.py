@@ -8,7 +8,7 @@ from jaxbandits.reproduction.engine.experiment import Experiment
 
 BUDGETS = {
     "quick": "a fiftieth of the rounds, at most 8 seeds, no slow learners, no times: nothing is decided",
-    "standard": "rounds, seeds and preset as declared; where it is cheap, also with learners tuned for each panel",
+    "standard": "rounds, seeds and preset as declared; where it is cheap, also with learners tuned in each panel",
     "full": "as declared, and with every other preset, other readings of the paper, other seeds and double precision",
 }
 _SHARE, _FEW, _LEAST = 50, 8, 100
@@ -46,7 +46,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
         horizon = max(least, experiment.horizon // _SHARE)
         less = {"without": tuple(experiment.slow), "no_timing": True, "formats": ("svg",)}
         less |= {"compile": "fast"} if _longest(experiment, horizon) <= _SHORT else {}
-        less |= {"seeds": min(_FEW, experiment.seeds), "horizon": horizon, "preset": _untuned(experiment)}
+        less |= {"seeds": min(_FEW, experiment.seeds), "horizon": horizon, "preset": _preset_without_tuning(experiment)}
         return [BudgetRun(double, {**usual, **less})]
     found = [BudgetRun("", usual)]
     tuning = experiment.tuning
@@ -65,7 +65,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
     return [BudgetRun(part.suffix + double, part.settings) for part in found]
 
 
-def _untuned(experiment: Experiment) -> str | None:
+def _preset_without_tuning(experiment: Experiment) -> str | None:
     """Return the first preset in which no learner is tuned during the run; None if that is the default preset."""
     tuned = () if experiment.tuning is None else experiment.tuning.presets
     first = next((name for name in experiment.presets if name not in tuned), None)

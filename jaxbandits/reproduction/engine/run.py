@@ -93,7 +93,7 @@ def run(
       preset: name of a preset; None: the first preset.
       without: labels to leave out; claims about them stay open.
       timing: True to measure times per round, which claims about times need, if the experiment declares timings.
-      checkpoint: directory for one checkpoint per panel; None: no checkpoints.
+      checkpoint: directory for the checkpoints of panels and of tuning; None: no checkpoints.
       **options: as for `jaxbandits.compare`.
 
     Raises:
@@ -119,7 +119,10 @@ def run(
         if experiment.horizons is not None:
             rounds = dict(experiment.horizons(horizon, panel, algorithms[name]))
         if experiment.tuning is not None and preset in experiment.tuning.presets:
-            algorithms[name], tuned[name], edges[name] = _tune(experiment, algorithms[name], panel, rounds, options)
+            races = None if checkpoint is None else checkpoint / "tuning" / name
+            algorithms[name], tuned[name], edges[name] = _tune(
+                experiment, algorithms[name], panel, rounds, races, options
+            )
         each = {label: min(seeds, experiment.slow.get(label, seeds)) for label in algorithms[name]}
         settings = {"record_points": experiment.record_points, "width": experiment.width, "meters": experiment.meters}
         settings |= {
@@ -194,6 +197,7 @@ def _tune(
     algorithms: Learners,
     panel: Panel,
     rounds: Any,
+    checkpoint: Path | None,
     options: dict[str, Any],
 ) -> tuple[dict[str, Any], dict[str, dict[str, float]], tuple[str, ...]]:
     """Return the tuned learners, their multipliers, and the labels whose choice lies on an edge of the grid.
@@ -202,7 +206,7 @@ def _tune(
     """
     assert experiment.tuning is not None
     learners, multipliers, edges = dict(algorithms), {}, []
-    for label, learner in algorithms.items():
+    for i, (label, learner) in enumerate(algorithms.items()):
         horizon = rounds[label] if isinstance(rounds, Mapping) else rounds
         choice = tune(
             experiment.tuning,
@@ -211,6 +215,7 @@ def _tune(
             {label: panel},
             horizon,
             **{"width": experiment.width, **options, "title": f"tuning {label}"},
+            checkpoint=None if checkpoint is None else checkpoint / str(i),
         )
         if choice is not None:
             multipliers[label], learners[label] = choice.multipliers, with_multipliers(learner, choice.multipliers)
