@@ -31,7 +31,9 @@ def test_figure_1_in_miniature():
         # one a round, and of LPM as many as its knobs ask for, up to 100 a block
         assert list(calls) == [20, 40, 60, 80] if label == "OFW-TVC" else 0 < calls[0] < calls[-1] <= 80 * 100
         np.testing.assert_allclose(trials.get("relative_loss"), trials.get("loss") / trials.get("zero_loss"))
-        assert np.all(trials.get("violation_share") < 0.6) and np.all(trials.get("violation_share")[..., -1] > 0.1)
+        assert np.all(trials.get("relative_violation") < 0.6) and np.all(
+            trials.get("relative_violation")[..., -1] > 0.1
+        )
         assert np.all(trials.get("oracle_residual") == 0.0)  # exact at this size
 
 
@@ -126,4 +128,4 @@ def test_the_score_is_one_for_0_and_the_weight_for_ratings_everywhere(constraint
 def test_shares_of_a_learner_that_does_not_move():
     values = {"loss": [[[6.0]]], "zero_loss": [[[12.0]]], "violation": [[[0.0]]], "norm": [[[0.0]]]}
     shares = setting.shares(factories.trials({k: np.asarray(v) for k, v in values.items()}), None, None)
-    assert shares["relative_loss"] == 0.5 and shares["violation_share"] == 0.0
+    assert shares["relative_loss"] == 0.5 and shares["relative_violation"] == 0.0

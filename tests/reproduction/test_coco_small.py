@@ -155,3 +155,13 @@ def test_the_frontier_compares_the_best_admitted_points():
     assert float(estimate.mean) == pytest.approx((10 + 30 - 80 - 60) / 2 / 10)
     assert math.isnan(float(tradeoff.frontier_difference("a", "b", 0.0)(measured_).mean))
     assert float(tradeoff.heavier("a", "violation")(measured_).mean) == pytest.approx(-0.9)
+
+
+def test_the_frontier_leaves_failed_trials_out():
+    """The last weight of the first never has a value, and its middle weight only on the second seed."""
+    first = swept([[0, 0], [math.nan, 30], [math.nan] * 2], [[9, 9], [1, 1], [0, 0]])
+    second = swept([[0, 0], [5, 5], [80, 60]], [[9, 9], [5, 5], [1, 1]])
+    measured_ = types.SimpleNamespace(results={"half-space": {"a": first, "b": second}})
+    estimate = tradeoff.frontier_difference("a", "b", 0.2)(measured_)
+    assert float(estimate.mean) == pytest.approx((30 - 60) / 10) and estimate.failed == 1
+    np.testing.assert_allclose(tradeoff.mean_points(first), [[0.0, 3.0, math.nan], [0.9, 0.1, math.nan]])

@@ -495,7 +495,7 @@ def test_figure_1_of_the_projection_free_paper():
     swapped = {**story, "OFW-TVC": story["OPDP"], "OPDP": story["OFW-TVC"]}
     for told_of, expected in ((story, {"holds"}), (swapped, {"does not hold"})):
         level = {
-            name: {"loss": loss, "violation": violation, "violation_share": 0.23}
+            name: {"loss": loss, "violation": violation, "relative_violation": 0.23}
             for name, (loss, violation) in told_of.items()
         }
         measured = observe_metrics(dict.fromkeys(("figure", "vertex", "budget"), level))
@@ -504,7 +504,11 @@ def test_figure_1_of_the_projection_free_paper():
         assert set(found.values()) == expected and len(found) == 6  # loss and violation, in three panels
         for start in ("lowest-loss/ofw-tvc/", "cannot-be-learned/", "slight-compromise/", "budget-slight-compromise/"):
             assert set(verdicts("coco/fig1", measured, start).values()) == {"holds"}, start
-    worse = {**level, "SCOFW-TVC": {"loss": 30.0, "violation": 16.0, "violation_share": 0.23}, "OFW-TVC": level["OPDP"]}
+    worse = {
+        **level,
+        "SCOFW-TVC": {"loss": 30.0, "violation": 16.0, "relative_violation": 0.23},
+        "OFW-TVC": level["OPDP"],
+    }
     worse["OFW-TVC"] = {**worse["OFW-TVC"], "violation": 10.0}
     measured = observe_metrics(dict.fromkeys(("figure", "vertex", "budget"), worse))
     assert set(verdicts("coco/fig1", measured, "slight-compromise/").values()) == {"does not hold"}

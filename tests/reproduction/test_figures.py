@@ -390,6 +390,15 @@ def test_wins_less_losses_count_significant_differences():
     assert len(left.containers) == 3 and left.get_ylabel() == "share of mistakes"
 
 
+def test_wins_less_losses_are_those_of_the_seeds_that_both_ran_without_failure():
+    drawing, rival = WinsAndLosses(), curve(3.0, 3.1, 3.3, np.nan, 3.2, 3.1)
+    report = report_of({"p": (1.0, np.nan, {"a": curve(1.0, 1.1, 1.2, 1.3), "b": rival})}, (drawing,))
+    left, right = render.draw(report, drawing).axes
+    assert {text.get_text() for text in right.texts} == {"+1", "-1"}
+    b = left.containers[1].lines[0].get_ydata()[0]
+    assert b == pytest.approx(np.mean([3.0, 3.1, 3.3, 3.2, 3.1]) / report.results["p"]["b"].horizon)
+
+
 @pytest.mark.parametrize(
     ("values", "labels"),
     [((300.0, 900.0), {"300", "500", "700"}), ((250.0, 9e3), {"500", "2,000", "5,000"}), ((3.0, 9e4), None)],

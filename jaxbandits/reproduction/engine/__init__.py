@@ -18,6 +18,7 @@ from jaxbandits.reproduction.engine.figures import (
     Shares,
 )
 from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.engine.statistic import common_finals
 from jaxbandits.reproduction.engine.study import Study
 from jaxbandits.reproduction.engine.tuning import (
     TOLERANCE,
@@ -60,6 +61,7 @@ __all__ = [
     "TunedLearner",
     "Tuning",
     "Verdict",
+    "common_finals",
     "judge",
     "learners_of_figures",
     "with_multipliers",

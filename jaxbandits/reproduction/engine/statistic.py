@@ -61,7 +61,7 @@ def mean_difference(
     If `factor` is not 1, the difference is hard to interpret, so the ratio of the two means is added to the companions
     of the estimate (`Estimate.companions`).
     """
-    a, b, failed = _finals(measured.results[panel], metric, first, second)
+    a, b, failed = common_finals(measured.results[panel], metric, first, second)
     found = paired_mean(a - factor * b)
     if factor != 1.0 and len(b) and b.mean() > 0.0:
         found = found._replace(companions=(("ratio of means", float(a.mean() / b.mean())), *found.companions))
@@ -75,7 +75,7 @@ def mean_ratio(measured: Measurements, panel: str, first: str, second: str, metr
     Use this ratio for claims of equivalence: with margins such as 1/2 and 2, the claim stays the same if the learners
     are exchanged. The estimate is NaN if a mean is not positive.
     """
-    a, b, failed = _finals(measured.results[panel], metric, first, second)
+    a, b, failed = common_finals(measured.results[panel], metric, first, second)
     beside = _companions(a - b) if len(a) else ()
     return log_ratio_interval(a, b)._replace(failed=failed, companions=beside)
 
@@ -112,7 +112,7 @@ def median_difference(
 
     Seeds are paired. With fewer than 40 of them the estimate is NaN.
     """
-    a, b, failed = _finals(measured.results[panel], metric, first, second)
+    a, b, failed = common_finals(measured.results[panel], metric, first, second)
     if len(a) < _FEWEST:
         return infinite_estimate(len(a))._replace(failed=failed)
     return median_interval(a, b, factor)._replace(failed=failed)
@@ -124,7 +124,7 @@ def win_share(measured: Measurements, panel: str, first: str, second: str, metri
 
     A tie counts half.
     """
-    a, b, failed = _finals(measured.results[panel], metric, first, second)
+    a, b, failed = common_finals(measured.results[panel], metric, first, second)
     return exact_share(int(np.sum(a < b)), len(a), ties=int(np.sum(a == b)))._replace(failed=failed)
 
 
@@ -470,8 +470,11 @@ def _final(result: Result, metric: str, name: str) -> tuple[np.ndarray, int]:
     return result[name].final(metric)[0, good], int((~good).sum())
 
 
-def _finals(result: Result, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the final values of two labels over the seeds in which neither failed, and the number of omitted seeds."""
+def common_finals(result: Result, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the final values of two labels over the seeds in which neither failed, and the number of omitted seeds.
+
+    Only seeds that both labels ran are considered.
+    """
     values, failed = _pair([result[first], result[second]], metric)
     return values[:, 0], values[:, 1], failed
 

@@ -15,7 +15,7 @@ from jaxbandits.base.text import count_of
 from jaxbandits.linear import BallArms, DLinUCB, SWLinUCB
 from jaxbandits.operators import Given, with_drift
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Claim, Learners, Panel, Report, Study
+from jaxbandits.reproduction.engine import Claim, Learners, Panel, Report, Study, common_finals
 from jaxbandits.reproduction.sentences import claims, log_growth, mean, observations
 from jaxbandits.theory.classics import lai_robbins
 
@@ -121,7 +121,7 @@ class WinsAndLosses:
     """Share of mistakes on every data set, and a table of wins minus losses of the row against the column.
 
     A learner wins against another one on a data set if the 95 % interval of the mean paired difference of their final
-    regrets is below 0.
+    regrets is below 0. Failed trials are omitted.
 
     Attributes:
       name: suffix of the file names (`Drawing.name`).
@@ -136,13 +136,14 @@ class WinsAndLosses:
         for result in report.results.values():
             for (i, first), (j, second) in itertools.permutations(enumerate(labels), 2):
                 if first in result.trials and second in result.trials:
-                    estimate = mean_interval(result[first].final("regret")[0] - result[second].final("regret")[0])
+                    ours, rivals, _ = common_finals(result, "regret", first, second)
+                    estimate = mean_interval(ours - rivals)
                     net[i, j] += int(estimate.high < 0.0) - int(estimate.low > 0.0)
         size = (8.0 + 0.6 * len(labels), 3.0 + 0.24 * len(labels))
         figure, (left, right) = plt.subplots(1, 2, figsize=size, layout="constrained")
         for i, label in enumerate(labels):
-            finals = [result[label].final("regret")[0] / result[label].horizon for result in report.results.values()]
-            found = [t_interval(values) for values in finals]
+            every = [result[label] for result in report.results.values()]
+            found = [t_interval(x.final("regret")[0, x.usable("regret")[0]] / x.horizon) for x in every]
             error = [estimate.half_width for estimate in found]
             left.errorbar(
                 np.arange(len(found)) + 0.05 * (i - 0.5 * (len(labels) - 1)),

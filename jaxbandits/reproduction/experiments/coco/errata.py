@@ -26,7 +26,7 @@ from jaxbandits.coco import (
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball, points
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Learner, Learners, Measurements, Panel, Problem, Report
+from jaxbandits.reproduction.engine import Learner, Learners, Measurements, Panel, Problem, Report, common_finals
 from jaxbandits.reproduction.experiments.coco.setting import RECONSTRUCTED, STUDY, constants
 from jaxbandits.reproduction.sentences import (
     OUT_OF_REACH,
@@ -231,7 +231,8 @@ def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 @as_statistic
 def _relative_difference(measured: Measurements, panel: str, first: str, second: str, metric: str) -> Estimate:
     """Estimate the mean of `(first - second) / |mean of second|` for final values of a metric."""
-    level = abs(float(measured.results[panel][second].final(metric).mean()))
+    _, rivals, _ = common_finals(measured.results[panel], metric, first, second)
+    level = abs(float(rivals.mean()))
     estimate = mean_difference(panel, first, second, metric=metric)(measured)
     mean, low, high = (np.asarray(value / level) for value in estimate[:3])
     at = scale(estimate.interval_at, 1.0 / level)

@@ -105,7 +105,7 @@ FIG1 = setting.FIGURES.experiment(
         ),
         *observations(
             "cannot-be-learned",
-            mean(*setting.FULL, of="violation_share").between(0.207, 0.253),
+            mean(*setting.FULL, of="relative_violation").between(0.207, 0.253),
             on="figure",
             says="the figure's constraints cannot be learned: the violation is 0.23 ||X_t|| per round, within 10 %",
             place="E max(<P, X>, 0) = ||X|| / sqrt(6 pi)",

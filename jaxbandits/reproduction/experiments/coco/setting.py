@@ -200,7 +200,7 @@ METERS = (
 )
 
 
-TABULATED = ("violation", "relative_loss", "violation_share", "oracle_calls", "oracle_residual")
+TABULATED = ("violation", "relative_loss", "relative_violation", "oracle_calls", "oracle_residual")
 
 # With "figure" hardly any point except 0 satisfies all constraints of a run, so regret is against the whole ball.
 _COMPARATOR = {"figure": "domain", "budget": "feasible"}
@@ -327,7 +327,7 @@ NOTES = (
     "data, regret is not drawn; there, in one pass over MovieLens, some point of the ball has less than 0.1 % of the "
     "loss of the decision 0. On the stand-in, practically only the decision 0 satisfies all of the figure's "
     "constraints (T > 2 m n); the regret against it is the loss minus zero_loss.",
-    "The metric zero_loss is the loss of the decision X = 0, whose violation is 0; violation_share is the violation "
+    "The metric zero_loss is the loss of the decision X = 0, whose violation is 0; relative_violation is the violation "
     "divided by the sum of ||X_t||.",
     "The figure's constraints are symmetric and independent of X_t. The expected violation of a round is therefore "
     "0.23 ||X_t|| for every learner, and only smaller decisions reduce it.",
@@ -335,7 +335,7 @@ NOTES = (
 
 
 def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Return the metrics `relative_loss`, loss divided by that of the decision 0, and `violation_share`.
+    """Return the metrics `relative_loss`, loss divided by that of the decision 0, and `relative_violation`.
 
     The latter is the violation divided by the sum of ||X_t||.
 
@@ -345,7 +345,7 @@ def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.
     norm = trials.get("norm")
     further = {
         "relative_loss": trials.get("loss") / trials.get("zero_loss"),
-        "violation_share": trials.get("violation") / np.where(norm > 0.0, norm, 1.0),
+        "relative_violation": trials.get("violation") / np.where(norm > 0.0, norm, 1.0),
     }
     return further | ({"regret": trials.get("feasible_regret")} if "feasible_regret" in trials.metrics else {})
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MULTIPLIERS = tuple(10.0 ** (k / 2.0) for k in range(-6, 7))  # multipliers of the weight of the constraint
 _PANEL = "half-space"
+_METRICS = ("feasible_regret", "violation")
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
@@ -51,11 +52,20 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 def mean_points(trials: Trials) -> tuple[np.ndarray, np.ndarray]:
     """Return, for the H points of a sweep, mean regret against the best feasible point and mean violation per round.
 
-    Both are arrays `[H]`: means of final values, divided by the number of rounds.
+    Both are arrays `[H]`: means of final values over the trials without failure, divided by the number of rounds; NaN
+    for a point of which every trial failed.
     """
-    rounds = trials.horizon
-    means = (trials.final(metric).mean(axis=1) / rounds for metric in ("feasible_regret", "violation"))
-    return next(means), next(means)
+    good = _usable(trials)
+    n = np.where(good.any(axis=1), good.sum(axis=1), np.nan)
+    regret, violation = (
+        np.sum(trials.final(metric), axis=1, where=good, initial=0.0) / n / trials.horizon for metric in _METRICS
+    )
+    return regret, violation
+
+
+def _usable(trials: Trials) -> np.ndarray:
+    """Return the mask `[H, S]` of the trials in which neither metric failed."""
+    return np.all([trials.usable(metric) for metric in _METRICS], axis=0)
 
 
 @as_statistic
@@ -75,18 +85,21 @@ def frontier_difference(measured: Measurements, first: str, second: str, allowed
     """Estimate the smallest regret per round of `first` minus that of `second`, at limited violation.
 
     For each label the point of the sweep is chosen that has the smallest mean regret, among points whose mean violation
-    per round is at most `allowed`. The interval is that of paired seeds at the two chosen points; it is infinite if a
-    label has no such point.
+    per round is at most `allowed`. The interval is that of the paired seeds without failure at the two chosen points;
+    it is infinite if a label has no such point.
     """
-    chosen = []
+    chosen, good = [], []
     for label in (first, second):
         trials = measured.results[_PANEL][label]
         regret, violation = mean_points(trials)
         admitted = np.where(violation <= allowed, regret, np.inf)
         if not np.isfinite(admitted).any():
             return infinite_estimate(len(trials.seeds))
-        chosen.append(trials.final("feasible_regret")[int(np.argmin(admitted))] / trials.horizon)
-    return paired_mean(chosen[0] - chosen[1])
+        point = int(np.argmin(admitted))
+        chosen.append(trials.final("feasible_regret")[point] / trials.horizon)
+        good.append(_usable(trials)[point])
+    both = np.all(good, axis=0)
+    return paired_mean((chosen[0] - chosen[1])[both])._replace(failed=int((~both).sum()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,8 +123,9 @@ class Frontier:
             regret, violation = mean_points(trials)
             shown, look = np.maximum(violation, 1e-6), curves.look(order.index(label))
             least, most = min(least, shown.min()), max(most, shown.max())
-            n = len(trials.seeds)
-            half = 2.0 * trials.final("feasible_regret").std(axis=1) / trials.horizon / np.sqrt(n)
+            good = _usable(trials)
+            deviation = np.nanstd(np.where(good, trials.final("feasible_regret"), np.nan), axis=1)
+            half = 2.0 * deviation / trials.horizon / np.sqrt(good.sum(axis=1))
             ax.errorbar(shown, regret, half, label=label, markersize=4, capsize=2, **look)
             ax.plot(shown[-1], regret[-1], marker=look["marker"], color=look["color"], markersize=9)
         ax.axvline(self.marked, color="#888888", linewidth=0.8, linestyle="--")
