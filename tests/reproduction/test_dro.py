@@ -222,7 +222,10 @@ def test_every_label_runs_its_own_rounds_and_the_best_point():
         assert trials.horizon == horizon and list(trials.seeds) == [0, 1, 2] and trials.points == ({},)
         assert trials.final("loss").mean() < plain.results["one"][label].final("loss").mean()
     assert tuned.edges == {"one": ("shrinks", "long")}
-    assert "shrinks: rate = 0.5 (edge)" in files.text(tuned) and "chosen on 2 other seeds" in files.text(tuned)
+    assert "shrinks: rate = 0.5 (edge)" in files.text(tuned) and "chosen on 2 other seeds\n" in files.text(tuned)
+    tuning = dataclasses.replace(TUNED.tuning, part=5, slow={"long": (3, 10)})
+    slow = dataclasses.replace(tuned, experiment=dataclasses.replace(TUNED, tuning=tuning))
+    assert "on 2 other seeds and 1/5 of the rounds; long on 3 seeds and 1/10 of the rounds\n" in files.text(slow)
 
 
 @pytest.mark.slow

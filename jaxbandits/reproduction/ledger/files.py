@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,10 +59,7 @@ def text(report: Report) -> str:
     for (panel, _), times in report.times.items():
         lines += ["", f"panel {panel}: {tables.times(times, unit)}"]
     for panel, points in report.chosen.items():
-        lines += [
-            "",
-            f"panel {panel}: chosen on {count_of(experiment.tuning.seeds if experiment.tuning else 0, 'other seed')}",
-        ]
+        lines += ["", f"panel {panel}: chosen on {_tuning_seeds(experiment, points)}"]
         lines += [_point(label, point, label in report.edges.get(panel, ())) for label, point in points.items()]
     if report.horizon != experiment.horizon:
         lines += [
@@ -83,6 +80,20 @@ def _rounds(horizons: Mapping[str, int]) -> str:
 def _reading(experiment: Experiment) -> str:
     """Describe the interpretation; "" for the usual reading."""
     return experiment.interpretations[experiment.interpretation].text if experiment.interpretation else ""
+
+
+def _tuning_seeds(experiment: Experiment, labels: Iterable[str]) -> str:
+    """Describe the seeds on which the multipliers of labels were chosen, and fewer seeds or rounds of slow labels."""
+    tuning = experiment.tuning
+    if tuning is None:
+        return "other seeds"
+    slow = [
+        f"; {label} on {count_of(seeds, 'seed')}" + f" and 1/{part} of the rounds" * (part > 1)
+        for label, (seeds, part) in tuning.slow.items()
+        if label in labels
+    ]
+    rounds = f" and 1/{tuning.part} of the rounds" * (tuning.part > 1)
+    return count_of(tuning.seeds, "other seed") + rounds + "".join(slow)
 
 
 def _point(label: str, point: Mapping[str, Any], at_edge: bool) -> str:
