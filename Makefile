@@ -35,13 +35,13 @@ help: ## this list
 demo: setup-run ## install into .venv, then reproduce the first figure (without its one slow learner)
 	$(BIN)/jaxbandits reproduce linear/fig1 --exclude HEAVY-OFUL $(DEMO_ARGS)
 
-test: setup-test ## install into .venv, then run the tests (x64, then float32 in a process of its own)
+test: setup-test ## install into .venv, then run the tests (x64, then float32 in a separate process)
 	@$(call pytest,not slow)
 
 test-slow: setup-test ## the tests that take long
 	@$(call pytest,slow)
 
-test-bridges: setup-run ## the tests of bridges with the packages themselves, in an environment of its own (2 GB)
+test-bridges: setup-run ## the tests of bridges with the packages themselves, in a separate environment (2 GB)
 	test -x .cache/bridges/bin/python || $(BIN)/python -m venv .cache/bridges
 	.cache/bridges/bin/python -m pip install --quiet --constraint constraints.txt \
 	    -e ".[test,bridges,track,cluster]" distributed ray vowpalwabbit
@@ -64,12 +64,12 @@ mutants: setup-test ## mutation tests: break the code on purpose, run the tests 
 bench: setup-test ## rounds per second against NumPy, as a table
 	$(BIN)/python -m benchmarks.speed $(BENCH_ARGS)
 
-peers: setup-run ## race other packages on the same instances, in an environment of its own (1.2 GB); writes docs/peers.md
+peers: setup-run ## race other packages on the same instances, in a separate environment (1.2 GB); writes docs/peers.md
 	test -x .cache/peers/bin/python || $(BIN)/python -m venv .cache/peers
 	$(BIN)/python benchmarks/peers/install.py .cache/peers/bin/python
 	.cache/peers/bin/python -m benchmarks.peers --write $(PEERS_ARGS)
 
-gpu-check: setup-dev ## compile for GPUs without one and count, in two environments of its own (1.5 GB each)
+gpu-check: setup-dev ## compile for GPUs without one and count, in two separate environments (1.5 GB each)
 	test -x .cache/gpu/bin/python || $(BIN)/python -m venv .cache/gpu
 	.cache/gpu/bin/python -m pip install --quiet --constraint constraints.txt -e ".[gpu-check]"
 	JAXBANDITS_CACHE=off .cache/gpu/bin/python -m benchmarks.gpu --check $(GPU_ARGS)
@@ -87,7 +87,7 @@ docs: setup-docs ## build the site into results/docs, warnings as errors; execut
 docs-check: docs ## test the site: every public name, every link, search, no sideways scrolling, dark mode
 	$(BIN)/python -m pytest -q docs/test_site.py
 
-newest: setup-dev ## the tests with the newest JAX, pre-releases included, in an environment of its own
+newest: setup-dev ## the tests with the newest JAX, pre-releases included, in a separate environment
 	$(BIN)/uvx nox -s newest
 
 wheels: setup-dev ## build sdist and wheel, use them elsewhere on Python 3.11, 3.12, 3.13 and with Colab's versions

@@ -3,7 +3,7 @@
 |                       | CPU                  | accelerator                                     |
 |-----------------------|----------------------|-------------------------------------------------|
 | a value with several  | a barrier; otherwise | no barrier: XLA weighs repetition against the   |
-| readers (`barrier`)   | each computes it     | kernels it saves, and a kernel costs some 2 us  |
+| readers (`barrier`)   | each computes it     | kernels it saves, and a kernel costs 1 to 2 us  |
 | concatenations        | a separate kernel    | a separate kernel for at most 16 arrays         |
 |                       | copies the arrays    |                                                 |
 | loops of unknown      | unchanged            | unchanged if the loop is part of a CUDA graph   |

@@ -23,8 +23,8 @@ class GPUCB(ScoreRule):
     Guarantee:
       If the mean rewards are drawn from the Gaussian process of the model, the noise is distributed as the model
       assumes and c = 1, then with probability at least 1 - delta the regret is at most $sqrt(C_1 T beta_T gamma_T)$,
-      where $C_1 = 8 / log(1 + 1 / s^2)$ s is the standard deviation of the noise and gamma_T is the largest information
-      gain of T plays (Theorem 1).
+      where $C_1 = 8 / log(1 + 1 / s^2)$, s is the standard deviation of the noise, and gamma_T is the largest
+      information gain of T plays (Theorem 1).
 
     Deviations:
       * [printed] c is the field `discount`, which is 1 in the theorem. In the experiments of the paper (Section 6)
