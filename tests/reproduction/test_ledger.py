@@ -188,8 +188,13 @@ def test_every_choice_of_constants_that_was_run():
     assert {s.every_choice for s in sentences_of(head, run_of(judge(decision=NO), seed=1)).values()} == {"not varied"}
     tuned = run_of(judge(), judge("b/a", OPEN), preset="tuned")
     found = sentences_of(head, tuned, run_of(judge(decision=NO), preset="tuned", rounds=10))
-    assert (found["wins"].every_choice, found["b"].every_choice) == ("yes", "no")
+    assert (found["wins"].every_choice, found["b"].every_choice) == ("yes", "open")
     assert sentences_of(head, tuned, run_of(judge(decision=NO), reading="exact"))["wins"].every_choice == "no"
+    undecided = run_of(judge(decision=OPEN), judge("b/a", NO), reading="exact")
+    found = sentences_of(head, undecided)
+    assert (found["wins"].every_choice, found["b"].every_choice) == ("open", "yes")
+    found = sentences_of(run_of(judge(decision=OPEN), judge("b/a", NO)), tuned, run_of(judge(decision=NO), reading="x"))
+    assert (found["wins"].every_choice, found["b"].every_choice) == ("no", "open")
 
 
 def test_the_headline_run_heads_its_experiment():
@@ -508,13 +513,17 @@ def test_budgets():
     (quick,) = parts(experiment, "quick")
     few = {"seeds": 8, "horizon": 360, "preset": "practical", "seed": 0}  # tuning in the run would take minutes
     assert quick.settings == few | {"compile": "fast", "formats": ("svg",), **SLOW}
-    assert [part.suffix for part in parts(experiment, "standard")] == [""]  # the default preset is tuned
-    usual, tuned = parts(EXPERIMENTS["linear/fig4"], "standard")
-    assert (usual.suffix, tuned.suffix) == ("", "--tuned") and set(usual.settings.values()) == {None, 0}
-    assert tuned.settings == usual.settings | {"preset": "tuned", **SLOW}
-    assert [part.suffix for part in parts(EXPERIMENTS["glm/fig1"], "standard")] == [""]  # tuning takes minutes there
-    full = parts(experiment, "full")
+    usual, *others = parts(experiment, "standard")
     readings = ["--interpretation-exact-nu", "--interpretation-extra-sigma"]
+    assert usual.suffix == "" and set(usual.settings.values()) == {None, 0}
+    assert [part.suffix for part in others] == ["--practical", "--theory", *readings]
+    fewer = {"seeds": 256, "without": (), "no_timing": True}  # HEAVY-OFUL runs on 512 seeds
+    assert others[0].settings == usual.settings | fewer | {"preset": "practical"}
+    assert others[2].settings == usual.settings | fewer | {"interpretation": "exact-nu"}
+    slow = parts(EXPERIMENTS["glm/fig1"], "standard")[1].settings
+    assert slow["seeds"] == 200 and {"OFUGLB", "RS-GLinCB"} < set(slow["without"])
+    assert parts(EXPERIMENTS["glm/coverage"], "standard")[1].settings["seeds"] == 1000  # as its claims need
+    full = parts(experiment, "full")
     assert [part.suffix for part in full] == ["", "--practical", "--theory", *readings, "--seed-1", "--float64"]
     assert full[3].settings == full[0].settings | {"interpretation": "exact-nu"}
     assert full[1].settings["preset"] == "practical" and full[-2].settings["seed"] == 1

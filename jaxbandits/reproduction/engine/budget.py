@@ -8,11 +8,12 @@ from jaxbandits.reproduction.engine.experiment import Experiment
 
 BUDGETS = {
     "quick": "a fiftieth of the rounds, at most 8 seeds, no slow learners, no times: nothing is decided",
-    "standard": "rounds, seeds and preset as declared; where it is cheap, also with learners tuned in each panel",
-    "full": "as declared, and with every other preset, other readings of the paper, other seeds and double precision",
+    "standard": "as declared; with every other preset and reading of the paper on fewer seeds, without slow learners",
+    "full": "as declared; with every other preset and reading on all seeds, and with other seeds and double precision",
 }
 _SHARE, _FEW, _LEAST = 50, 8, 100
 _SHORT = 4000  # up to this many rounds in the longest trial, optimised compilation costs more than it saves
+_CHECK = 256  # seeds of other presets and readings within the budget `standard`, if their claims need no more
 _DOUBLE = "--float64"
 
 
@@ -48,18 +49,17 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
         less |= {"compile": "fast"} if _longest(experiment, horizon) <= _SHORT else {}
         less |= {"seeds": min(_FEW, experiment.seeds), "horizon": horizon, "preset": _preset_without_tuning(experiment)}
         return [BudgetRun(double, {**usual, **less})]
-    found = [BudgetRun("", usual)]
-    tuning = experiment.tuning
-    if budget == "standard" and tuning is not None and tuning.standard:
-        less = {"without": tuple(tuning.slow), "no_timing": True}
-        others = [name for name in tuning.presets if name != experiment.preset(None)]
-        found += [BudgetRun(f"--{name}", {**usual, "preset": name, **less}) for name in others]
+    found, less = [BudgetRun("", usual)], {}
+    if budget == "standard":
+        seeds = min(experiment.seeds, max([_CHECK, *(claim.least for claim in experiment.claims)]))
+        slow = tuple(label for label, most in experiment.slow.items() if most < seeds)
+        less = {"seeds": seeds, "without": slow, "no_timing": True}
+    found += [BudgetRun(f"--{name}", {**usual, **less, "preset": name}) for name in list(experiment.presets)[1:]]
+    found += [
+        BudgetRun(f"--interpretation-{name}", {**usual, **less, "interpretation": name})
+        for name in experiment.interpretations
+    ]
     if budget == "full":
-        found += [BudgetRun(f"--{name}", {**usual, "preset": name}) for name in list(experiment.presets)[1:]]
-        found += [
-            BudgetRun(f"--interpretation-{name}", {**usual, "interpretation": name})
-            for name in experiment.interpretations
-        ]
         found.append(BudgetRun("--seed-1", {**usual, "seed": 1}))
         found += [] if experiment.float64 or float64 else [BudgetRun(_DOUBLE, {**usual, "float64": True})]
     return [BudgetRun(part.suffix + double, part.settings) for part in found]

@@ -53,7 +53,6 @@ class Tuning:
       slow: mapping from a label to a pair (seeds, part), for learners too slow for the common values.
       tolerance: relative tolerance; of points whose means differ by less, the point with multipliers nearest to 1 is
         chosen.
-      standard: True if the budget `standard` also runs these presets, without slow labels and without timings.
       screening: number of seeds for a screening of the grid; 0 to race all points. Screening plays every other value of
         each multiplier, then the neighbours of the best `FINALISTS` points. Only the best `FINALISTS` points are then
         played on all seeds.
@@ -66,7 +65,6 @@ class Tuning:
     part: int = 1
     slow: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
     tolerance: float = 0.0
-    standard: bool = False
     screening: int = 0
 
 

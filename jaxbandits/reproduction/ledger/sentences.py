@@ -87,7 +87,11 @@ class Sentence(NamedTuple):
 
     @property
     def every_choice(self) -> str:
-        """Agreement of the standings under all presets and readings that were run: "yes", "no" or "not varied"."""
+        """Agreement of the standings under all presets and readings that were run.
+
+        "no" if two choices decide differently, "open" if a choice decides nothing, "yes" if all standings are equal,
+        "not varied" if there is no other choice.
+        """
         choices: dict[tuple[str, str], list[tuple[Verdict, Verdict]]] = {}
         for row in self.rows:
             for run, verdict in row.others:
@@ -95,10 +99,12 @@ class Sentence(NamedTuple):
                     choices.setdefault((run.preset, run.reading), []).append((row.verdict, verdict))
         if not choices:
             return "not varied"  # rows that a choice lacks are not compared
-        alike = (
-            _standing(ours)[0] == _standing(its)[0] for ours, its in (zip(*p, strict=True) for p in choices.values())
-        )
-        return "yes" if all(alike) else "no"
+        pairs = (zip(*pair, strict=True) for pair in choices.values())
+        found = [(_standing(ours)[0], _standing(its)[0]) for ours, its in pairs]
+        if all(ours == its for ours, its in found):
+            return "yes"
+        decided = [{*pair} - {"open"} for pair in [*found, [its for _, its in found]]]
+        return "no" if any(len(standings) > 1 for standings in decided) else "open"
 
     def count_of_rows(self) -> str:
         """Return a summary of the rows, such as "holds in 2 of 3 rows, fails in 1"."""

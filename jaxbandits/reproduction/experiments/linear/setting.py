@@ -97,7 +97,7 @@ def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
     return {"beta_scale": RADII, thresholds[0]: THRESHOLDS} if thresholds else {"beta_scale": RADII_ALONE}
 
 
-QUICK_PER_PANEL = Tuning(tuple(TUNED), grid, "regret", seeds=64, tolerance=TOLERANCE, standard=True)
+QUICK_PER_PANEL = Tuning(tuple(TUNED), grid, "regret", seeds=64, tolerance=TOLERANCE)
 SLOW_TUNING = (32, 6)  # number of seeds, and divisor of the rounds
 PER_PANEL = dataclasses.replace(QUICK_PER_PANEL, slow={"HEAVY-OFUL": SLOW_TUNING})  # for panels with HEAVY-OFUL
 
