@@ -542,8 +542,9 @@ class DelaysAtRandom(Protocol):
     """Optional protocol: an environment whose feedback reaches the learner after a random number of rounds.
 
     Feedback that arrives enters a first-in, first-out queue; in each round, at most one item leaves the queue and
-    updates the learner. The random delay is added to `Delays.feedback_delay`; combining it with `Batches` is not
-    supported.
+    updates the learner. Updates may therefore come in another order than their rounds; learners that store past rounds
+    (`estimation.history`) are rejected. The random delay is added to `Delays.feedback_delay`; combining it with
+    `Batches` is not supported.
     """
 
     @property

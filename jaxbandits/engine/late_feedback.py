@@ -15,6 +15,7 @@ from jax import lax
 
 from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.round_order import out_of_order
 from jaxbandits.engine.carry import Carry, Interaction
 from jaxbandits.numerics import rng
 from jaxbandits.programs.cached_traces import own_code
@@ -155,7 +156,8 @@ class Queue(NamedTuple):
         is_due = jnp.max(order) >= 0
         past = _with_fixed_arms(_row(rows, first), interaction)
         played = t - jnp.sum(jnp.where(places == first, age, 0), dtype=t.dtype)
-        updated = algorithm.update(key, played, state, *past)
+        with out_of_order(type(algorithm).__name__):
+            updated = algorithm.update(key, played, state, *past)
         due = jnp.where(is_due & (places == first), 0, due)
         return trees.where(is_due, updated, state), QueueBuffer(rows, due)
 

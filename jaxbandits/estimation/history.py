@@ -20,6 +20,7 @@ from jax import lax
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.base.round_order import require_order
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import fori_loop, trials_last
 
@@ -47,8 +48,10 @@ def append(history: T, t: ArrayLike, row: T) -> T:
       row: leaves `[...]`.
 
     Raises:
-      InputError: during tracing, if t differs between trials.
+      InputError: during tracing, if t differs between trials, or if updates may come in another order than their
+        rounds (random delays).
     """
+    require_order()
     return jax.tree.map(lambda leaf, value: _write(leaf, jnp.asarray(value, leaf.dtype), t), history, row)
 
 
@@ -70,7 +73,11 @@ def exchange(history: T, t: ArrayLike, row: T) -> tuple[T, T]:
       history: leaves `[capacity, ...]`.
       t: `[]` index of the round; if it differs between trials under `vmap`, every call copies the history.
       row: leaves `[...]`.
+
+    Raises:
+      InputError: during tracing, if updates may come in another order than their rounds (random delays).
     """
+    require_order()
     leaves, structure = jax.tree.flatten(history)
     both = [
         _exchange(leaf, jnp.asarray(x, leaf.dtype), t)

@@ -6,7 +6,7 @@
 Feedback that arrives in the same round is queued in the order of its rounds, and at most one update is made per round.
 The queue holds the feedback of at most `bound` rounds after any round, and no feedback is used later than 2 `bound`
 rounds after its decision. Regret is incurred when a decision is made. `update` receives the `t`, the arms and the
-decision that belong to the feedback, so that learners work without changes.
+decision that belong to the feedback, so that learners that do not depend on the order of rounds work without changes.
 """
 
 from typing import Any, ClassVar, Protocol
@@ -80,7 +80,9 @@ class RandomDelay(LateOperator):
     """Environment whose feedback is delayed by a random number of rounds, which is drawn in every round.
 
     The wrapped environment must have arms and rewards, and no batches. Learners that need the last reward before the
-    next pull are rejected. A delay of the wrapped environment is added. The loop stores 2 `bound` + 1 rounds per trial.
+    next pull are rejected, and so are learners that store past rounds, such as SW-UCB and OFUGLB: they need the rounds
+    in order, but a later round may overtake an earlier one. A delay of the wrapped environment is added. The loop
+    stores 2 `bound` + 1 rounds per trial.
 
     Deviations:
       * [ours] A learner is updated at most once per round. In the reference, all feedback is used when it arrives or,

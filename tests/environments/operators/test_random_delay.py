@@ -9,14 +9,14 @@ import pytest
 import scipy.stats as st
 
 from jaxbandits import OFUL, from_spec, operators, simulate, to_spec
-from jaxbandits.armed import UCB1, BernoulliArms
+from jaxbandits.armed import SWUCB, UCB1, BernoulliArms, Restarting
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, pytree
 from jaxbandits.combinatorial import CascadeUCB1, CascadingClicks
 from jaxbandits.contextual import DisjointLinUCB, LinearContexts
 from jaxbandits.engine import loop
 from jaxbandits.glm import GeneralizedLinear
-from jaxbandits.linear import CRMM, HeavyTailed
+from jaxbandits.linear import CRMM, TOFU, HeavyTailed, SWLinUCB
 from jaxbandits.numerics import rng as draws
 from jaxbandits.simulation import play
 from jaxbandits.teams import MCTopM, SharedArms
@@ -201,6 +201,14 @@ def test_what_is_not_supported_is_refused_in_one_line():
         (lambda: simulate(MCTopM.theory(n_arms=3, n_players=2), operators.with_random_delay(
             SharedArms(n_arms=3, n_players=2), law, 3), 9, 2), "MCTopM needs the feedback"),
         (lambda: play(Host(), late, 5, 2, progress=False), "which `play` does not support"),
+        # Their memories of rounds would silently mix up the rounds of the window, the history or the split points.
+        (lambda: simulate(SWUCB(n_arms=3, window=10), late, 40, 1, progress=False), "SWUCB stores past rounds"),
+        (lambda: simulate(Restarting.glr(policy=UCB1(n_arms=3), horizon=40, changes=1), late, 40, 1, progress=False),
+         "Restarting stores past rounds .* with_delay"),
+        (lambda: simulate(SWLinUCB(dim=2, window=10), operators.with_random_delay(
+            HeavyTailed(dim=2, n_arms=5), law, 3), 40, 1, progress=False), "SWLinUCB stores past rounds"),
+        (lambda: simulate(TOFU.theory(dim=2, horizon=40), operators.with_random_delay(
+            HeavyTailed(dim=2, n_arms=5), law, 3), 40, 1, width=1, progress=False), "TOFU stores past rounds"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=said) as error:
             call()
