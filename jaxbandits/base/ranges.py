@@ -111,6 +111,19 @@ def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
     return array
 
 
+def round_numbers(name: str, values: np.ndarray) -> np.ndarray:
+    """Return numbers of rounds, given as floats, as int32.
+
+    Raises:
+      InputError: if a value is not a whole number from 0 to 2^31 - 1.
+    """
+    is_round = (values >= 0.0) & (values < 2.0**31) & (values == np.floor(values))
+    if not is_round.all():
+        bad = values[~is_round].flat[0]
+        raise InputError(f"{name} must be whole numbers in [0, 2147483647], got {bad:.12g}")
+    return values.astype(np.int32)
+
+
 _ENCODE = ": encode text as numbers, for example one-hot by pandas.get_dummies or polars' to_dummies"
 _DATES = (
     ": these are dates; pass the `time` of a log as parsed dates (pandas.to_datetime, polars' str.to_datetime), "

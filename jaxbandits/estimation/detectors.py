@@ -193,7 +193,9 @@ class CUSUM:
 
     threshold: ArrayLike = param(10.0, "(0, inf)", "h, threshold of the test")
     drift: ArrayLike = param(0.1, "[0, inf)", "eps, tolerated deviation of a reward from the baseline mean")
-    baseline: ArrayLike = param(150.0, "[1, inf)", "M, number of initial rewards that give the baseline mean u")
+    baseline: ArrayLike = param(
+        150.0, "[1, inf)", "M, number of initial rewards that give the baseline mean u; rounded up"
+    )
 
     def init(self, n_arms: int) -> CUSUMState:
         zeros = jnp.zeros(n_arms)
@@ -206,7 +208,7 @@ class CUSUM:
         is_played = jnp.arange(len(state.count)) == index
         learns = state.count < self.baseline
         first = state.first + jnp.where(is_played & learns, reward, 0.0)
-        shift = reward - state.first / jnp.maximum(jnp.minimum(state.count, self.baseline), 1.0)
+        shift = reward - state.first / jnp.maximum(jnp.minimum(state.count, jnp.ceil(self.baseline)), 1.0)
         walks = is_played & ~learns
         up = jnp.where(walks, jnp.maximum(0.0, state.up + shift - self.drift), state.up)
         down = jnp.where(walks, jnp.maximum(0.0, state.down - shift - self.drift), state.down)
@@ -237,7 +239,7 @@ class Oracle:
 
         Args:
           means: `[P, K]` means of the arms in every phase.
-          starts: `[P]` first round of every phase.
+          starts: `[P]` first round of every phase, ascending.
 
         Raises:
           InputError: if the shapes or values are invalid.
@@ -246,7 +248,10 @@ class Oracle:
         if len(starts) != len(means):
             raise InputError(f"starts must have shape [{len(means)}], got [{len(starts)}]")
         moved = np.concatenate([np.zeros((1, means.shape[1]), bool), np.diff(means, axis=0) != 0.0])
-        made = cls(changes=ChangePoints(starts.astype(np.int32), moved))
+        rounds = ranges.round_numbers("starts", starts)
+        if (np.diff(rounds) <= 0).any():
+            raise InputError("starts must increase from one phase to the next")
+        made = cls(changes=ChangePoints(rounds, moved))
         validate(made)
         return made
 

@@ -3,7 +3,7 @@
 N_i   = sum_{s < t, i played} gamma^{t-1-s},   S_i = sum_{s < t, i played} gamma^{t-1-s} reward_s
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 class DiscountedPolicy(IndexPolicy):
     """Abstract index policy over discounted counts and discounted sums of rewards."""
 
+    counts_all: ClassVar[bool] = False
     discount: ArrayLike = param(range="(0, 1]", doc="gamma, factor by which the weight of a reward decays per round")
 
     @property

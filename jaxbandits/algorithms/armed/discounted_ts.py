@@ -39,6 +39,7 @@ class DiscountedTS(BetaPosterior):
     """
 
     source: ClassVar[str] = "Raj & Kalyani, arXiv:1707.09727, 2017, Algorithm 1"
+    counts_all: ClassVar[bool] = False
     discount: ArrayLike = param(0.95, "(0, 1]", "gamma, factor by which the weight of a reward decays per round")
 
     @classmethod

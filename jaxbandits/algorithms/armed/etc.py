@@ -37,6 +37,7 @@ class ETC(IndexPolicy):
     """
 
     source: ClassVar[str] = "Robbins 1952; Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 1"
+    counts_all: ClassVar[bool] = False  # rewards after the exploration are ignored
     exploration: ArrayLike = param(range="[1, inf)", doc="m, number of plays of every arm before the commitment")
 
     @classmethod

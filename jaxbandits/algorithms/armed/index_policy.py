@@ -70,6 +70,7 @@ class IndexPolicy(abc.ABC):
     feedback: ClassVar[type] = Reward
     environments: ClassVar[tuple[str, ...]] = ("armed/bernoulli_arms",)
     first_pulls: ClassVar[Any] = 1.0  # number of pulls of every arm before the index is used; may be 0
+    counts_all: ClassVar[bool] = True  # False: `update` discounts or ignores some rewards
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
 
     @abc.abstractmethod

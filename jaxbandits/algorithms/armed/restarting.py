@@ -117,7 +117,10 @@ class Restarting:
         return cls(policy=KLUCB(n_arms=5), detector=GLR(horizon=200, period=5, delta=0.3), exploration=0.1)
 
     def check(self) -> None:
-        """Raise InputError for a policy whose state holds more than counts and sums, or for an invalid detector."""
+        """Raise InputError for a policy whose state holds more than counts and sums, or for an invalid detector.
+
+        The GLR test needs the counts and sums of all rewards, which policies that discount or ignore rewards lack.
+        """
         policy, key = self.policy, jax.random.key(0)
         suits = isinstance(policy, IndexPolicy) and type(policy).select is IndexPolicy.select
         suits = suits and isinstance(jax.eval_shape(policy.init, key), Pulls)
@@ -135,6 +138,11 @@ class Restarting:
             raise InputError(
                 "Restarting.detector must be a detector of jaxbandits.detectors, such as GLR(horizon=5000), got "
                 f"{format_value(self.detector)}"
+            )
+        if isinstance(self.detector, GLR) and not policy.counts_all:
+            raise InputError(
+                "Restarting.policy must count all rewards if the detector is GLR, which tests these counts and sums; "
+                f"{type(policy).__name__} discounts or ignores some of them"
             )
 
     @property

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.armed.kl_ucb import KLUCB
 from jaxbandits.algorithms.teams.team_policy import decide, index_of, require_arms_for_all, require_index_policy
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.estimation.items import item_sums, top_items
 from jaxbandits.types import ArmObs, PlayerRewards, TeamDecision
@@ -59,8 +60,16 @@ class MultiplePlay:
         return cls.theory(n_arms=5, n_players=3)
 
     def check(self) -> None:
-        """Raise InputError for an unsuitable policy (`require_index_policy`), or for more players than arms."""
+        """Raise InputError for an unsuitable policy, or for more players than arms.
+
+        Besides the conditions of `require_index_policy`, the policy must count all rewards without discounts.
+        """
         require_index_policy(self)
+        if not self.policy.counts_all:
+            raise InputError(
+                "MultiplePlay.policy must be an index policy that counts all rewards, such as KLUCB or UCB1; "
+                f"{type(self.policy).__name__} discounts or ignores some of them"
+            )
         require_arms_for_all(self)
 
     @property

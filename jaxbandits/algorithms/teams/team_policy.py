@@ -124,7 +124,8 @@ class TeamPolicy(abc.ABC):
 def require_index_policy(team: Any) -> None:
     """Raise InputError if the policy of a team is randomised, or if its state holds more than counts and sums."""
     policy = team.policy
-    suits = isinstance(policy, IndexPolicy) and isinstance(jax.eval_shape(policy.init, jax.random.key(0)), Pulls)
+    suits = isinstance(policy, IndexPolicy) and type(policy).select is IndexPolicy.select  # no draws in `select`
+    suits = suits and isinstance(jax.eval_shape(policy.init, jax.random.key(0)), Pulls)
     if suits:
         try:
             one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # one sweep point

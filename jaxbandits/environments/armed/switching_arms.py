@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, validate
-from jaxbandits.base.ranges import floats, integer, real
+from jaxbandits.base.ranges import floats, integer, real, round_numbers
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, IndexObs, Reward
@@ -66,9 +66,7 @@ class SwitchingArms:
           InputError: if the shapes or values are invalid.
         """
         means, starts = floats("means", means, "(P, K)"), floats("starts", starts, "(P,)")
-        if not np.array_equal(starts, starts.astype(np.int32)):
-            raise InputError("starts must hold whole numbers")
-        made = cls(phases=Phases(means, starts.astype(np.int32)))
+        made = cls(phases=Phases(means, round_numbers("starts", starts)))
         validate(made)
         return made
 
@@ -113,7 +111,7 @@ class SwitchingArms:
             raise InputError(
                 "SwitchingArms.phases: starts must begin with 0 and increase, with one entry for each phase"
             )
-        if ((means < 0.0) | (means > 1.0)).any():
+        if not ((means >= 0.0) & (means <= 1.0)).all():
             raise InputError("SwitchingArms.phases: means must lie in [0, 1]")
 
     @property

@@ -13,6 +13,8 @@ from jaxbandits import detectors, simulate
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.armed.restarting import RestartState
 from jaxbandits.armed import (
+    DUCB,
+    ETC,
     KLUCB,
     SWUCB,
     UCB1,
@@ -119,6 +121,16 @@ def test_presets():
     assert Restarting.cusum(policy=policy, horizon=4, changes=4).detector.threshold > 0.0
 
 
+def test_a_baseline_that_is_not_whole_is_rounded_up():
+    """Constant rewards lie on their own mean, so that neither statistic of the test may grow."""
+    detector, pulls = detectors.CUSUM(threshold=1.0, drift=0.0, baseline=1.5), Pulls(jnp.zeros(1), jnp.zeros(1))
+    state = detector.init(1)
+    for _ in range(10):
+        state, changed = detector.update(None, state, pulls, jnp.int32(0), jnp.asarray(0.9))
+        assert not changed.any()
+    np.testing.assert_allclose([state.up[0], state.down[0]], 0.0, atol=1e-12)
+
+
 def test_forgetting_pays_where_the_best_arm_changes():
     """At the changes, with little regret after them; a policy that does not forget has several times as much."""
     env = SwitchingArms.from_phases([(0.9, 0.1), (0.1, 0.9)], [0, 500])
@@ -136,10 +148,17 @@ def test_wrong_arguments():
     for make, said in (
         (lambda: Restarting(policy=Exp3(n_arms=3), detector=detectors.CUSUM()), "policy must be an index policy"),
         (lambda: Restarting(policy=SWUCB(n_arms=3, window=5), detector=detectors.CUSUM()), "counts and sums"),
+        (
+            lambda: Restarting.glr(policy=DUCB(n_arms=3, discount=0.9), horizon=10, changes=1),
+            "DUCB discounts or ignores",
+        ),
+        (lambda: Restarting.glr(policy=ETC(n_arms=3, exploration=2.0), horizon=10, changes=1), "ETC discounts or"),
         (lambda: Restarting(policy=policy, detector=3.0), "detector must be a detector of jaxbandits.detectors"),
         (lambda: Restarting.glr(policy=Exp3(n_arms=3), horizon=10, changes=1), "policy must be an index policy"),
         (lambda: Restarting.glr(policy=policy, horizon=10, changes=11), "changes must"),
         (lambda: Restarting(policy=policy, detector=detectors.HalfWindows(window=5)), "window must be even, got 5"),
+        (lambda: detectors.Oracle.from_phases(MEANS, [0, 10.5, 20]), "starts must be whole numbers .* got 10.5"),
+        (lambda: detectors.Oracle.from_phases(MEANS, [0, 20, 10]), "starts must increase"),
         (lambda: detectors.Oracle.from_phases(MEANS, [0, 1]), r"starts must have shape \[3\], got \[2\]"),
     ):
         with pytest.raises(InputError, match=said):

@@ -9,9 +9,9 @@ import scipy.stats as st
 from jaxbandits import operators, simulate
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.teams.team_policy import PlayerState, draw_arm_of, order_arms
-from jaxbandits.armed import KLUCB, UCB1, BernoulliArms, Exp3, ThompsonBeta
+from jaxbandits.armed import DUCB, ETC, KLUCB, UCB1, BernoulliArms, EpsGreedy, Exp3, ThompsonBeta
 from jaxbandits.base.errors import InputError
-from jaxbandits.teams import MCTopM, RandTopM, RhoRand, Selfish, SharedArms
+from jaxbandits.teams import MCTopM, MultiplePlay, RandTopM, RhoRand, Selfish, SharedArms
 from jaxbandits.types import IndexObs, PlayerRewards, TeamDecision
 from tests.reference import teams as reference
 
@@ -113,6 +113,10 @@ def test_wrong_arguments_are_refused_in_one_line():
         (MCTopM.theory(n_arms=4, n_players=5), env, "n_players must be at most n_arms=4, got 5"),
         (MCTopM(policy=ThompsonBeta(n_arms=4), n_players=2), env, "deterministic .* such as KLUCB"),
         (MCTopM(policy=Exp3(n_arms=4), n_players=2), env, "deterministic .* such as KLUCB"),
+        # Its exploration is in `select`, which players do not call: it would be greedy.
+        (MCTopM(policy=EpsGreedy(n_arms=4, gap=0.1), n_players=2), env, "deterministic .* such as KLUCB"),
+        (MultiplePlay(policy=DUCB(n_arms=4, discount=0.9), n_players=2), env, "DUCB discounts or ignores"),
+        (MultiplePlay(policy=ETC(n_arms=4, exploration=2.0), n_players=2), env, "ETC discounts or ignores"),
         (UCB1(n_arms=4), env, r"SharedArms takes TeamDecision.*use a learner of jaxbandits.teams"),
         (Selfish(policy=KLUCB(n_arms=4), n_players=2), BernoulliArms(n_arms=4), "environment of jaxbandits.teams"),
         (MCTopM.theory(n_arms=4, n_players=2), operators.with_delay(env, 3), "MCTopM"),

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from jaxbandits import OFUL, compare, from_spec, noise, operators, to_spec
+from jaxbandits import OFUL, compare, from_spec, noise, operators, simulate, to_spec
 from jaxbandits.armed import KLUCB, SWUCB, UCB1, BernoulliArms, BetaArms, Exp3, NoisyArms, SwitchingArms
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.cli import main
 from jaxbandits.data import LoggedReplay, TableBandit
+from jaxbandits.environments.armed.switching_arms import Phases
 from jaxbandits.glm import ECOLog
 from jaxbandits.linear import Uniform
 from jaxbandits.simulation import Meter, sweep
@@ -114,7 +115,15 @@ def test_learners_run_with_operators_and_data(env):
         (lambda: NoisyArms.from_means([0.0], noise=1.0), "NoisyArms.noise must be"),
         (lambda: SwitchingArms.from_phases([[0.5, 2.0]], [0]), r"means must lie in \[0, 1\]"),
         (lambda: SwitchingArms.from_phases([[0.5], [0.1]], [0, 0]), "starts must begin with 0 and increase"),
-        (lambda: SwitchingArms.from_phases([[0.5]], [0.5]), "starts must hold whole numbers"),
+        (
+            lambda: SwitchingArms.from_phases([[0.5]], [0.5]),
+            r"starts must be whole numbers in \[0, 2147483647\], got 0.5",
+        ),
+        (lambda: SwitchingArms.from_phases([[0.5], [0.1]], [0, 3e9]), r"\[0, 2147483647\], got 3000000000$"),
+        (
+            lambda: simulate(UCB1(n_arms=1), SwitchingArms(phases=Phases(np.array([[np.nan]]), np.array([0]))), 3, 2),
+            r"means must lie in",
+        ),
         (lambda: SwitchingArms.constrained(n_arms=2, horizon=9, best=2), r"best must"),
     ],
 )
