@@ -21,7 +21,7 @@ from jaxbandits.types import AdviceObs, ArmDecision, ArmObs, ContextObs
 def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -> ArmDecision:
     """Return the available arm with the largest score.
 
-    Ties go to the smallest index. An arm whose score is NaN is chosen only if every available score is NaN.
+    Ties go to the smallest index. A score of NaN or -inf counts as the smallest finite number.
 
     Args:
       arms: `[K, d]`.
@@ -89,9 +89,9 @@ def nearest_arm(arms: jax.Array, mask: Any, point: Vector) -> ArmDecision:
 
 
 def greedy_weights(scores: jax.Array, mask: jax.Array) -> jax.Array:
-    """Return weights `[K]`: 1 for the first available arm with the largest score, 0 for the others."""
-    available = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
-    return (jnp.arange(len(scores)) == first_axis.argmax(available)).astype(scores.dtype)
+    """Return weights `[K]`: 1 for the first available arm with the largest score, else 0; NaN ranks lowest."""
+    index = choose_best(scores, mask, scores).index
+    return (jnp.arange(len(scores)) == index).astype(scores.dtype)
 
 
 def largest(values: jax.Array, mask: Any = None) -> jax.Array:

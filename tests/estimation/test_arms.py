@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.estimation.arms import best_arm, check_count, choose_best, largest, nearest_arm, optimistic_arm
+from jaxbandits.estimation.arms import (
+    best_arm,
+    check_count,
+    choose_best,
+    greedy_weights,
+    largest,
+    nearest_arm,
+    optimistic_arm,
+)
 
 NAN, INF = np.nan, np.inf
 
@@ -130,6 +138,13 @@ def test_a_thousand_arms_make_no_larger_a_program():
         return len(lowered.as_text().splitlines())
 
     assert lines(1000) - lines(50) < 4 * 50  # 1000 arms are halved four times before all are compared
+
+
+@pytest.mark.parametrize("scores", [(9.0, -INF, -INF), (9.0, NAN, NAN), (9.0, NAN, 1.0), (9.0, 2.0, NAN)])
+def test_greedy_weights_are_on_an_available_arm(scores):
+    mask = [False, True, True]
+    weights = greedy_weights(jnp.asarray(scores), jnp.asarray(mask))
+    np.testing.assert_array_equal(weights, np.arange(3) == expected_index(scores, mask))
 
 
 def test_check_count():

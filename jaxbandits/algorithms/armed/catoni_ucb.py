@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, log_rounds
 from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import arm_models, bins
 from jaxbandits.estimation.bins import Bins
@@ -79,6 +80,11 @@ class CatoniUCB(IndexPolicy):
     @classmethod
     def example(cls) -> "CatoniUCB":
         return cls(n_arms=5, variance_bound=2.0, scale=0.5, n_bins=64)
+
+    def check(self) -> None:
+        """Raise InputError for an odd number of bins, since full bins are merged in pairs."""
+        if self.n_bins % 2:
+            raise InputError(f"CatoniUCB.n_bins must be even, got {self.n_bins}")
 
     def init(self, key: jax.Array) -> CatoniState:
         del key  # deterministic

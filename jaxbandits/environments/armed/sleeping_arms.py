@@ -6,7 +6,7 @@
 The mask of the observation is True for the arms that are awake.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.environments.armed.arms import Arms, ArmsState
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
@@ -53,11 +53,21 @@ class SleepingArms(Arms):
         if isinstance(self.awake, (list, tuple)) and ranges.is_real(self.awake):
             object.__setattr__(self, "awake", np.asarray(self.awake))
 
+    @classmethod
+    def from_means(cls, means: object, **settings: FieldValue) -> Self:
+        made = super().from_means(means, **settings)
+        made._check_awake(np.shape(made.awake))
+        return made
+
     def check(self) -> None:
         """Raise InputError if the number of means or of probabilities is not `n_arms`."""
         super().check()
-        if np.ndim(self.awake) and np.shape(self.awake)[-1] not in (1, self.n_arms):
-            raise InputError(f"SleepingArms.awake must have shape [] or [{self.n_arms}], got {np.shape(self.awake)}")
+        if np.ndim(self.awake) > 1:  # one axis may be that of a sweep over numbers, which `observe` can tell
+            self._check_awake(np.shape(self.awake)[-1:])
+
+    def _check_awake(self, shape: tuple[int, ...]) -> None:
+        if shape not in ((), (1,), (self.n_arms,)):
+            raise InputError(f"SleepingArms.awake must have shape [] or [{self.n_arms}], got {shape}")
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -66,6 +76,7 @@ class SleepingArms(Arms):
 
     def observe(self, key: jax.Array, t: jax.Array, state: ArmsState) -> IndexObs:
         del t, state
+        self._check_awake(jnp.shape(self.awake))
         drawn = rng.uniforms(key, self.n_arms + 1)
         awake = drawn[: self.n_arms] < self.awake
         last = jnp.minimum((drawn[self.n_arms] * self.n_arms).astype(jnp.int32), self.n_arms - 1)

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.environments.operators.operator import Operator, example_environment
@@ -67,6 +68,11 @@ class Given:
 
     path: ArrayLike = shared(range="(-inf, inf)", doc="[T, d] parameter of every round")
 
+    def __post_init__(self) -> None:
+        """Convert a list, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
+        if isinstance(self.path, (list, tuple)) and ranges.is_real(self.path):
+            object.__setattr__(self, "path", np.asarray(self.path))
+
     def check(self) -> None:
         """Raise InputError unless the table is a nonempty array [T, d]."""
         if np.ndim(self.path) != 2 or not np.size(self.path):
@@ -74,7 +80,7 @@ class Given:
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
         del key, last
-        path = jnp.asarray(self.path)
+        path = jnp.asarray(self.path, first.dtype)
         if path.shape[1:] != first.shape:
             raise InputError(
                 f"Given.path must have {first.shape[0]} columns (the dimension of theta), got {path.shape[1]}"

@@ -66,12 +66,18 @@ class TableDelay:
 
     def check(self) -> None:
         """Raise InputError unless the weights are an array with a positive sum."""
-        if np.ndim(self.probabilities) < 1 or not (np.sum(self.probabilities, axis=-1) > 0.0).all():
-            raise InputError("TableDelay.probabilities must be an array [n] with a positive sum")
+        weights = np.asarray(self.probabilities, jnp.result_type(float))
+        with np.errstate(over="ignore"):
+            total = np.sum(weights, axis=-1)
+        if np.ndim(weights) < 1 or not ((total > 0.0) & (total < np.inf)).all():
+            raise InputError("TableDelay.probabilities must be an array [n] with a positive and finite sum")
 
     def draw(self, key: jax.Array, bound: int) -> jax.Array:
         del bound
-        below = jnp.cumsum(jnp.asarray(self.probabilities, jnp.result_type(float)))
+        weights = jnp.asarray(self.probabilities, jnp.result_type(float))
+        if weights.ndim != 1:
+            raise InputError(f"TableDelay.probabilities must be an array [n], got shape {weights.shape}")
+        below = jnp.cumsum(weights)
         return jnp.sum(rng.uniform(key) * below[-1] >= below, dtype=jnp.int32)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
+from jaxbandits import simulate
 from jaxbandits.algorithms.armed.ao_ucb import AOUCB
 from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB
 from jaxbandits.algorithms.armed.catoni_ucb import CatoniUCB
@@ -33,6 +34,7 @@ from jaxbandits.algorithms.armed.ucb1 import UCB1
 from jaxbandits.algorithms.armed.ucb_delta import UCBDelta
 from jaxbandits.algorithms.armed.ucb_tuned import UCBTuned
 from jaxbandits.algorithms.armed.ucb_v import UCBV
+from jaxbandits.armed import NoisyArms
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.experiments.classics import besson_tables
 from jaxbandits.types import ArmDecision, ArmObs, IndexObs, Reward
@@ -336,6 +338,11 @@ def test_bounded_presets_have_half_the_width_as_noise_scale(learner, needs):
     for width in (0.0, -1.0, np.inf, "wide", True):
         with pytest.raises(InputError, match="width must"):
             learner.bounded(n_arms=5, width=width, **needs)
+
+
+def test_an_odd_number_of_bins_is_refused():
+    with pytest.raises(InputError, match=r"CatoniUCB\.n_bins must be even, got 5"):
+        simulate(CatoniUCB(n_arms=3, n_bins=5), NoisyArms(n_arms=3), 5, 2, progress=False)
 
 
 def test_features_are_not_looked_at(key):

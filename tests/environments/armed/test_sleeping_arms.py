@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from jaxbandits import from_spec, operators, simulate, to_spec
+from jaxbandits import from_spec, operators, simulate, sweep, to_spec
 from jaxbandits.armed import KLUCB, UCB1, SleepingArms, ThompsonBeta
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays
@@ -93,6 +93,19 @@ def test_operators_and_the_contract(key):
     contract.every_traced_field_can_be_swept(UCB1(n_arms=4), env)
 
 
+def test_probabilities_can_be_swept_whatever_their_number():
+    """Two numbers for four arms, four numbers for four arms, and two arrays of four probabilities."""
+    for points in ([0.2, 0.9], [0.2, 0.4, 0.6, 0.9], [AWAKE, 1.0 - AWAKE]):
+        env = SleepingArms.from_means(MEANS, awake=points[0])
+        fields = {"grid": {"environment.awake": points}, "progress": False}
+        regret = sweep(UCB1(n_arms=4), env, 50, 4, **fields).final("regret")
+        for awake, swept in zip(points, regret, strict=True):
+            alone = SleepingArms.from_means(MEANS, awake=awake)
+            np.testing.assert_array_equal(
+                simulate(UCB1(n_arms=4), alone, 50, 4, progress=False).final("regret")[0], swept
+            )
+
+
 def test_specifications_round_trip():
     for env in (SleepingArms.from_means(MEANS, awake=AWAKE), SleepingArms(n_arms=3)):
         again = from_spec(to_spec(env))
@@ -103,6 +116,8 @@ def test_wrong_arguments():
     for make, said in (
         (lambda: SleepingArms.from_means([0.1, 1.2]), "means"),
         (lambda: SleepingArms.from_means([0.1, 0.2], awake=[0.1, 0.2, 0.3]), r"awake must have shape \[\] or \[2\]"),
+        (lambda: SleepingArms.from_means([0.1, 0.2], awake=[[0.1, 0.2]]), r"awake must have shape \[\] or \[2\]"),
+        (lambda: simulate(UCB1(n_arms=2), SleepingArms(n_arms=2, awake=[0.1] * 3), 3, 2, progress=False), "awake must"),
         (lambda: SleepingArms.from_means([0.1, 0.2], awake=1.5), "awake"),
     ):
         with pytest.raises(InputError, match=said):

@@ -411,9 +411,21 @@ def test_what_is_not_supported_is_refused_in_one_line():
     assert_refused(r"a parameter that can move .*, but LinearLosses has none", lambda: with_drift(points, RandomWalk()))
     assert_refused("Given.path must have 2 columns", lambda: with_drift(INSIDE, Given(path=np.ones((4, 3)))))
     assert_refused(r"Given.path must have shape \[T, d\]", lambda: with_drift(INSIDE, Given(path=np.ones(4))))
+    assert_refused("path must lie in", lambda: with_drift(INSIDE, Given(path=np.array([[0.5, np.nan]]))))
     assert_refused("Delayed.environment must be an environment, got float", lambda: with_delay(1.0, 3))
     scaled = "needs ScaledReward.*without noise_scale"  # what is told of the noise would be wrong
     assert_refused(scaled, lambda: with_noise(INSIDE, noise.Gaussian()), HvtUCB.practical(dim=2, horizon=5, eps=0.9))
+
+
+def test_a_given_path_may_be_a_list_and_of_whole_numbers():
+    def regret(path):
+        made = with_drift(INSIDE, Given(path=path))
+        return simulate(OFUL(dim=2), made, 20, 2, progress=False, width=1).final("regret")
+
+    rows = [[1, 0], [0, 1], [-1, 0]]
+    expected = regret(np.asarray(rows, float))
+    np.testing.assert_array_equal(regret(rows), expected)
+    np.testing.assert_array_equal(regret(np.asarray(rows)), expected)
 
 
 @pytest.mark.slow

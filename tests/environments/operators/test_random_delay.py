@@ -195,7 +195,11 @@ def test_what_is_not_supported_is_refused_in_one_line():
         (lambda: simulate(UCB1(n_arms=3), operators.with_random_delay(ARMS, 3, 3), 5, 2), "must be a law of delays"),
         (lambda: simulate(UCB1(n_arms=3), operators.with_random_delay(ARMS, law, -1), 5, 2), "bound"),
         (lambda: simulate(UCB1(n_arms=3), operators.with_random_delay(
-            ARMS, operators.TableDelay(probabilities=[0.0, 0.0]), 3), 5, 2), "positive sum"),
+            ARMS, operators.TableDelay(probabilities=[0.0, 0.0]), 3), 5, 2), "positive and finite sum"),
+        (lambda: simulate(UCB1(n_arms=3), operators.with_random_delay(
+            ARMS, operators.TableDelay(probabilities=[1e308] * 2), 3), 5, 2), "positive and finite sum"),
+        (lambda: simulate(UCB1(n_arms=3), operators.with_random_delay(
+            ARMS, operators.TableDelay(probabilities=[[1.0, 2.0], [2.0, 1.0]]), 3), 5, 2), r"got shape \(2, 2\)"),
         (lambda: simulate(CRMM.practical(dim=2, horizon=9, noise_scale=1.0), operators.with_random_delay(
             HeavyTailed(dim=2, n_arms=5), law, 3), 9, 2), "CRMM needs the feedback .* a delay of up to 3"),
         (lambda: simulate(MCTopM.theory(n_arms=3, n_players=2), operators.with_random_delay(
