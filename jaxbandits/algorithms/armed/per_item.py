@@ -3,7 +3,8 @@
     T_i, S_i   plays and total reward of the item of arm i, both 0 for a new item
     play       the arm that the policy chooses for these T_i, S_i
 
-Delayed feedback for an item that has been replaced is dropped. The cost per round is $O(K)$ plus that of the policy.
+Delayed feedback for an item that has been replaced is dropped, in whatever order feedback arrives. The cost per round
+is $O(K)$ plus that of the policy.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
 from jaxbandits.algorithms.armed.ucb1 import UCB1
+from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.types import ArmDecision, ArmObs, AssumesNoiseScale, ItemObs, Reward
@@ -23,6 +25,7 @@ class ItemState(NamedTuple):
 
     pulls: Pulls
     items: jax.Array  # [K] int32, numbers of the items that `pulls` counts
+    latest: jax.Array  # [] int32, the latest round whose feedback has arrived, which had these items; -1: none
 
 
 @pytree
@@ -68,16 +71,21 @@ class PerItem:
         return self.policy.sub_gaussian_scale if isinstance(self.policy, AssumesNoiseScale) else None
 
     def init(self, key: jax.Array) -> ItemState:
-        return ItemState(self.policy.init(key), jnp.full(self.n_arms, -1, jnp.int32))
+        return ItemState(self.policy.init(key), jnp.full(self.n_arms, -1, jnp.int32), jnp.int32(-1))
 
     def select(self, key: jax.Array, t: jax.Array, state: ItemState, obs: ArmObs) -> ArmDecision:
-        return self.policy.select(key, t, _pulls_of(state, obs), obs)
+        return self.policy.select(key, t, _pulls_of(state, _items(obs)), obs)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: ItemState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> ItemState:
-        pulls = self.policy.update(key, t, _pulls_of(state, obs), obs, decision, feedback)
-        return ItemState(pulls, _items(obs))
+        played = _items(obs)
+        items = jnp.where(t >= state.latest, played, state.items)  # random delays: an earlier round may come later
+        old = _pulls_of(state, items)
+        new = self.policy.update(key, t, old, obs, decision, feedback)
+        is_kept = played[decision.index] == items[decision.index]
+        latest = jnp.maximum(jnp.asarray(t, jnp.int32), state.latest)
+        return ItemState(trees.where(is_kept, new, old), items, latest)
 
 
 def _items(obs: ArmObs) -> jax.Array:
@@ -87,7 +95,7 @@ def _items(obs: ArmObs) -> jax.Array:
     return jnp.arange(obs.arms.shape[0], dtype=jnp.int32)
 
 
-def _pulls_of(state: ItemState, obs: ArmObs) -> Pulls:
-    """Return the counts and sums of the items in an observation, 0 for items that are new."""
-    is_same = state.items == _items(obs)
+def _pulls_of(state: ItemState, items: jax.Array) -> Pulls:
+    """Return the counts and sums of items `[K]`, 0 for items that are new."""
+    is_same = state.items == items
     return Pulls(jnp.where(is_same, state.pulls.count, 0.0), jnp.where(is_same, state.pulls.total, 0.0))

@@ -42,6 +42,35 @@ def test_an_item_is_judged_by_its_own_rewards(delay, rng, key):
     assert newest > K + 5
 
 
+def test_feedback_in_any_order_counts_for_the_item_that_was_played(rng, key):
+    """The rewards that arrive for the items of the latest round that is known, once this round is known."""
+    learner = PerItem(policy=UCB1(n_arms=K))
+    items = np.tile(np.arange(K), (ROUNDS, 1))
+    for t in range(1, ROUNDS):
+        items[t] = items[t - 1]
+        if rng.uniform() < 0.1:
+            items[t, rng.integers(K)] = K + t
+    arms, rewards = rng.integers(K, size=ROUNDS), rng.uniform(size=ROUNDS)
+    order = np.argsort(np.arange(ROUNDS) + 9.0 * rng.uniform(size=ROUNDS))
+    state, update, sums = learner.init(key), jax.jit(learner.update), {}
+    latest = overtaken = dropped = 0
+    for t in order:
+        overtaken += t < latest
+        latest = max(latest, t)
+        item = items[t, arms[t]]
+        if item == items[latest, arms[t]]:
+            count, total = sums.get(item, (0, 0.0))
+            sums[item] = count + 1, total + rewards[t]
+        else:
+            dropped += 1
+        obs = ItemObs(jnp.asarray(items[t]))
+        state = update(key, jnp.int32(t), state, obs, ArmDecision(jnp.int32(arms[t]), 0), Reward(rewards[t]))
+        np.testing.assert_array_equal(state.items, items[latest])
+        expected = np.array([sums.get(item, (0, 0.0)) for item in items[latest]])
+        np.testing.assert_allclose(np.stack([state.pulls.count, state.pulls.total], axis=1), expected, rtol=1e-12)
+    assert overtaken > 20 and dropped > 2
+
+
 @pytest.mark.slow
 def test_one_item_retires_at_a_time(key):
     env = as_arrays(RetiringArms(n_arms=3, retirement=0.3, prior_success=2.0, prior_failure=5.0))
