@@ -37,6 +37,21 @@ def test_betas(key):
     assert abs(between) < 5.0 / np.sqrt(DRAWS)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_betas_with_tiny_parameters_are_coins(dtype, key):
+    """Both gamma variates of a pair underflow; the limit law is Bernoulli(a / (a + b)), with a few values between."""
+    parameters = np.array([(1e-3, 1e-3), (1e-4, 3e-4), (1e-30, 1e-30), (1e-2, 1e-2), (1e-3, 1.0)])
+    a, b = jnp.asarray(parameters.T, dtype)
+    drawn = np.asarray(jax.jit(jax.vmap(lambda k: draws.betas(k, a, b)))(jax.random.split(key, DRAWS)))
+    assert drawn.dtype == dtype and (drawn >= 0.0).all() and (drawn <= 1.0).all()
+    for i, pair in enumerate(parameters):
+        law = st.beta(*pair)
+        assert abs(drawn[:, i].mean() - pair[0] / pair.sum()) < 5.0 * law.std() / np.sqrt(DRAWS), pair
+        middle = law.cdf(0.9) - law.cdf(0.1)
+        found = ((drawn[:, i] > 0.1) & (drawn[:, i] < 0.9)).sum()
+        assert st.binomtest(int(found), DRAWS, max(middle, 0.0)).pvalue > 1e-4, pair
+
+
 def test_trials_side_by_side_draw_what_each_draws_alone(key):
     keys, a = jax.random.split(key, 6), jnp.linspace(0.4, 9.0, 18).reshape(3, 6)
     alone = jax.jit(draws.betas)

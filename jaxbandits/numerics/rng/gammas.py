@@ -3,7 +3,8 @@
 For shape a >= 1 let d = a - 1/3, c = 1 / sqrt(9 d), x a standard normal variate and v = (1 + c x)^3. With probability
 exp(x^2 / 2 + d - d v + d log v), which is above 0.95 on average, d v is accepted as a gamma variate. Candidates are
 accepted or rejected in pairs, so that an attempt at a pair succeeds with probability above 0.9. A beta variate is the
-ratio G_a / (G_a + G_b) of a pair. For a < 1, G_a = G_{a+1} U^{1/a}.
+ratio G_a / (G_a + G_b) of a pair. For a < 1, G_a = G_{a+1} U^{1/a}; if both variates of a pair underflow, the ratio is
+computed from their logarithms.
 
 The first attempt draws all pairs. The few pairs that are rejected are drawn again, one at a time, in a loop that ends
 when all pairs of all trials of a batch are accepted.
@@ -32,12 +33,15 @@ def gammas(key: jax.Array, shape: jax.Array) -> jax.Array:
 
 def betas(key: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
     """Draw independent beta variates `[n]` with parameters a and b `[n]`, each positive."""
-    first, second = _draw(key, jnp.concatenate([a, b]), len(a))
+    first, second = _draw(key, jnp.concatenate([a, b]), len(a), is_ratio=True)
     return first / (first + second)
 
 
-def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Array]:
-    """Draw gamma variates for the first n and for the last n shapes; variates i and n + i are accepted together."""
+def _draw(key: jax.Array, shape: jax.Array, n: int, is_ratio: bool = False) -> tuple[jax.Array, jax.Array]:
+    """Draw gamma variates for the first n and for the last n shapes; variates i and n + i are accepted together.
+
+    If `is_ratio` is True, only the ratio of the two variates of a pair is used, and pairs that underflow are scaled up.
+    """
     shapes = shape[:n], shape[n:]
     moved = [jnp.where(a < 1.0, a + 1.0, a) for a in shapes]
     d = [a - 1.0 / 3.0 for a in moved]
@@ -69,7 +73,18 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
             jnp.where(a < 1.0, elementary.exp(elementary.log_positive(w) / a), 1.0)
             for w, a in zip(u, shapes, strict=True)
         ]
-        return jnp.zeros((), bool), drawn[0] * powers[0], drawn[1] * powers[1]
+        first, second = drawn[0] * powers[0], drawn[1] * powers[1]
+        if is_ratio:
+            least = 0.25 * float(jnp.finfo(real).min)  # differences of exponents are finite
+            exponents = [
+                jnp.where(a < 1.0, jnp.maximum(elementary.log_positive(w) / a, least), 0.0)
+                for w, a in zip(u, shapes, strict=True)
+            ]
+            logs = [elementary.log_positive(x) + e for x, e in zip(drawn, exponents, strict=True)]
+            share = 1.0 / (1.0 + jnp.exp(logs[1] - logs[0]))
+            is_lost = first + second < jnp.finfo(real).tiny
+            first, second = jnp.where(is_lost, share, first), jnp.where(is_lost, 1.0 - share, second)
+        return jnp.zeros((), bool), first, second
 
     # The loop runs one step, or no step if all shapes of the batch are at least 1.
     _, first, second = while_loop(lambda carry: carry[0], boost, (jnp.any(shape < 1.0), first, second), 1)
