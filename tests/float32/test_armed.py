@@ -4,14 +4,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.optimize as opt
+import scipy.special as sc
 import scipy.stats as st
 
 from jaxbandits.algorithms.armed.ao_ucb import AOUCB
+from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB
 from jaxbandits.algorithms.armed.d_ucb import DUCB
 from jaxbandits.algorithms.armed.exp3 import Exp3
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.armed.kl_ucb import KLUCB
 from jaxbandits.algorithms.armed.moss import MOSS
+from jaxbandits.algorithms.armed.optimistic_gittins import OptimisticGittins
 from jaxbandits.algorithms.armed.sw_ucb import SWUCB
 from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF, tsallis_weights
 from jaxbandits.algorithms.armed.ucb1 import UCB1
@@ -71,6 +75,24 @@ def test_a_million_pulls_of_one_arm(rng):
     state = jax.jit(lambda s: jax.lax.scan(lambda s, r: (s.add(jnp.int32(1), r), None), s, rewards)[0])(state)
     np.testing.assert_array_equal(state.count, [0.0, n])
     assert abs(float(state.mean[1]) - rewards.mean(dtype=float)) < 0.01 * np.sqrt(2.0 * np.log(n) / n)
+
+
+@pytest.mark.parametrize(("policy", "most"), [(OptimisticGittins, 20_000), (BayesUCB, 1_000_000)])
+def test_bonuses_keep_their_digits(policy, most):
+    """What the index adds to the posterior mean, against SciPy in float64."""
+    learner = policy(n_arms=1)
+    for n in np.geomspace(10, most, 7).round():
+        for wins in np.round(n * np.array([0.02, 0.3, 0.5, 0.9])):
+            a, b, rounds = 1.0 + wins, 1.0 + n - wins, 2 * n + 1
+            pulls = Pulls(jnp.full(1, n, jnp.float32), jnp.full(1, wins, jnp.float32))
+            found, mean = float(learner.index(None, jnp.int32(2 * n), pulls)[0]), a / (a + b)
+
+            def excess(level, a=a, b=b, mean=mean, rounds=rounds):
+                larger = mean * sc.betaincc(a + 1.0, b, level) + level * sc.betainc(a, b, level)
+                return mean / rounds + (1.0 - 1.0 / rounds) * larger - level
+
+            exact = st.beta(a, b).isf(1.0 / rounds) if policy is BayesUCB else opt.brentq(excess, mean, 1.0)
+            assert abs(found - exact) < 0.05 * (exact - mean), (n, wins)
 
 
 def test_betas(key):

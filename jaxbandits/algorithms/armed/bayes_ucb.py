@@ -31,6 +31,11 @@ class BayesUCB(BetaPosterior):
         1 - 1 / t is 0, and so is the quantile of every arm. A reward between 0 and 1 counts as a fractional success;
         rewards outside [0, 1] are clipped. Ties go to the first arm.
 
+    Numerics:
+      In float32 the error of the quantile minus the mean of the posterior is below 5 % of this difference for up to
+      10^6 plays of an arm (float32/test_armed.py::test_bonuses_keep_their_digits). From 2 x 10^6 plays on, quantiles
+      may be wrong by a multiple of it: longer runs need float64.
+
     References:
       Emilie Kaufmann, Olivier Cappe, Aurelien Garivier. On Bayesian Upper Confidence Bounds for Bandit Problems.
       AISTATS 2012, Algorithm 1.

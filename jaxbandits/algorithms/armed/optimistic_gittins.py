@@ -32,6 +32,11 @@ class OptimisticGittins(BetaPosterior):
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Ties go to
         the first arm.
 
+    Numerics:
+      In float32 the error of index - m is below 5 % for up to 20,000 plays of an arm
+      (float32/test_armed.py::test_bonuses_keep_their_digits). It grows with the number of plays, and is 50 % after
+      10^5 and 100 % after 10^6 plays: longer runs need float64.
+
     References:
       Eli Gutin, Vivek Farias. Optimistic Gittins Indices. NIPS 2016, Section 3.
     """
