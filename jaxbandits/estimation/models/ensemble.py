@@ -6,16 +6,18 @@
 
 If sigma is the standard deviation of the noise, p = 1, and every member starts from a draw from the prior, then the
 parameters of a member of a linear model have the posterior distribution. This is ensemble sampling, which approaches
-Thompson sampling as M grows. With sigma = 0 and p < 1 it is the online bootstrap. The cost is M times that of the
-model.
+Thompson sampling as M grows. With sigma = 0 and p < 1 it is the online bootstrap, for models that store no rounds. The
+cost is M times that of the model.
 """
 
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
 from jaxbandits.estimation.models.wrapper import Wrapper
@@ -46,7 +48,9 @@ class Ensemble(Wrapper):
 
     n_members: int = static(10, "[1, inf)", "M, number of members")
     perturbation: ArrayLike = param(0.0, "[0, inf)", "sigma, standard deviation of the noise added to rewards")
-    share: ArrayLike = param(1.0, "(0, 1]", "p, probability with which a member learns from a round")
+    share: ArrayLike = param(
+        1.0, "(0, 1]", "p, probability with which a member learns from a round; 1 if the model stores rounds"
+    )
 
     @classmethod
     def bootstrap(cls, *, model: Any, n_members: int = 3, share: ArrayLike = 0.95) -> "Ensemble":
@@ -57,6 +61,23 @@ class Ensemble(Wrapper):
     def capacity(self) -> int:
         """Number of rounds that the model stores, if it has a history."""
         return self.model.capacity
+
+    def check(self) -> None:
+        """Raise InputError for a value that is not a model, or for p < 1 with a model that depends on every round.
+
+        A round that a member leaves out would remain a row of zeros in its buffer, and would count as data; a model in
+        epochs would miss the end of an epoch.
+        """
+        super().check()
+        if (np.asarray(self.share) < 1.0).any():
+            inner = self.model
+            while inner is not None:
+                if getattr(inner, "capacity", None) is not None or hasattr(inner, "previous_epoch"):
+                    raise InputError(
+                        "Ensemble.share must be 1 for a model that stores rounds or learns in epochs, such as "
+                        f"{type(inner).__name__}, whose members would count a round that they leave out as zeros"
+                    )
+                inner = getattr(inner, "model", None)
 
     def init(self, key: jax.Array) -> EnsembleState:
         return self._stack([self._first(k) for k in jax.random.split(key, self.n_members)])

@@ -484,6 +484,11 @@ def test_doubling_epochs_predict_from_the_last_epoch(rng, key):
     assert length == 16
 
 
+def test_members_may_store_rounds_if_they_learn_from_all():
+    validate(models.Ensemble(model=NETWORK, perturbation=0.5))
+    validate(models.Ensemble.bootstrap(model=models.Network(input_dim=2, hidden=(3,))))
+
+
 def test_an_online_learner_is_a_model(rng, key):
     model = models.OracleModel(n_arms=K, dim=D, oracle=OGD(dim=K * D, lipschitz=3.0))
     x, _, index, reward = rows = make_recording(rng)
@@ -502,6 +507,10 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
     [
         (models.PerArm(model=models.Ridge(n_arms=2, dim=2), n_arms=2), "must read features of arms, but Ridge reads a"),
         (models.Ensemble(model=models.Ridge), "must be a number, an array of numbers or a tree of them, got <class"),
+        # The rows that a member leaves out would stay zeros in its buffer, and be trained on.
+        (models.Ensemble.bootstrap(model=NETWORK), "share must be 1 .* such as Network,"),
+        (models.Ensemble(model=models.Intercept(model=NETWORK), share=np.array([1.0, 0.9])), "share must be 1 .* Network,"),
+        (models.Ensemble(model=models.DoublingEpochs(model=LINEAR_MODEL), share=0.9), "such as DoublingEpochs"),
         (models.RandomFeatures(model=models.GaussianProcess(n_arms=3), input_dim=2), "must have a dimension"),
         (models.GaussianProcess(n_arms=3, rank=4), "rank must be at most n_arms = 3, got 4"),
         (models.GaussianProcess(n_arms=3, kernel=models.Matern32), r"must be an object such as SquaredExponential\(\)"),
