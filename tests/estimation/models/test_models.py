@@ -509,7 +509,7 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
         (models.Ensemble(model=models.Ridge), "must be a number, an array of numbers or a tree of them, got <class"),
         # The rows that a member leaves out would stay zeros in its buffer, and be trained on.
         (models.Ensemble.bootstrap(model=NETWORK), "share must be 1 .* such as Network,"),
-        (models.Ensemble(model=models.Intercept(model=NETWORK), share=np.array([1.0, 0.9])), "share must be 1 .* Network,"),
+        (models.Ensemble(model=models.Intercept(model=NETWORK), share=np.array([1.0, 0.9])), "share must be 1"),
         (models.Ensemble(model=models.DoublingEpochs(model=LINEAR_MODEL), share=0.9), "such as DoublingEpochs"),
         (models.RandomFeatures(model=models.GaussianProcess(n_arms=3), input_dim=2), "must have a dimension"),
         (models.GaussianProcess(n_arms=3, rank=4), "rank must be at most n_arms = 3, got 4"),
