@@ -166,6 +166,9 @@ class SICMMAB:
         if self.step == 2**self.phase * len(self.active):
             self.script = self._script()
             self.stage, self.step = "communication", 0
+            if self.script:  # what it sends is what it counts
+                self.total = np.round(self.total - self.own % 1.0)
+                self.own = np.floor(self.own)
             if not self.script:
                 self._decide()
 

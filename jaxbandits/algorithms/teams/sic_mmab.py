@@ -71,7 +71,8 @@ class SICMMAB:
         communication after short phases costs more than it saves. The paper, and `theory`, start with $p = 1$.
       * [printed] With `bounds="kl"`, $m + B$ is the KL-UCB index at level $log t / n$, and $m - B$ lies at the same
         distance below m, as in the code of the table in Besson's thesis.
-      * [ours] Rewards are clipped to [0, 1], and the sum that a player sends is rounded down.
+      * [ours] Rewards are clipped to [0, 1], and all players, including the sender, use the sum that a player sends,
+        which is rounded down.
       * [ours] A player without a seat after $T_0$ rounds takes its last arm as its seat, and M and j are clipped to
         valid values. This matters only if the fixation stage has failed.
 
@@ -191,6 +192,10 @@ class SICMMAB:
         rank = jnp.where(is_counted, jnp.minimum(player.rank, players - 1), player.rank)
         phase = jnp.where(is_counted & self.skips_short_phases, 1 + _ceil_log2(players, self.n_arms), player.phase)
 
+        # All players must hold the same sums, which are whole numbers as sent; otherwise their decisions may differ.
+        sent = jnp.floor(player.own)
+        total = jnp.where(talks, jnp.round(player.total - (player.own - sent)), player.total)
+
         count = player.count + jnp.where(decides, jnp.left_shift(players, phase), 0).astype(player.count.dtype)
         accepted, rejected = self._decide(t, player, count, log_horizon)
         accepted, rejected = accepted & decides, rejected & decides
@@ -211,7 +216,8 @@ class SICMMAB:
             players=players - n_accepted,
             phase=jnp.where(goes_on, phase + 1, phase),
             active=player.active & ~accepted & ~rejected,
-            own=jnp.where(goes_on, 0.0, player.own),
+            own=jnp.where(goes_on, 0.0, jnp.where(talks, sent, player.own)),
+            total=total,
             count=count,
         )
 

@@ -15,6 +15,7 @@ FEEDBACK = {  # what the environment does with rewards and collisions
     "hidden": lambda rng: (rng.uniform(size=(ROUNDS, K)) < MEANS, "hidden"),  # a collision shows by a lost reward
     "random": lambda rng: (rng.uniform(size=(ROUNDS, K)) < 0.5, rng.uniform(size=(ROUNDS, K)) < 0.3),
     "always": lambda rng: (rng.uniform(size=(ROUNDS, K)) < 0.5, np.ones((ROUNDS, K))),
+    "fractions": lambda rng: (rng.beta(8.0 * MEANS, 8.0 * (1.0 - MEANS), (ROUNDS, K)), None),
     "wide": lambda rng: (rng.normal(size=(ROUNDS, K)) * 3.0, None),  # rewards outside [0, 1]
 }
 

@@ -70,11 +70,13 @@ def test_sic_mmab_is_its_reference(bounds, skips, players, feedback, rng, key):
         assert sorted(player.stage for player in theirs).count("exploitation") == 2
 
 
-@pytest.mark.parametrize("players", [2, pytest.param(K, marks=pytest.mark.slow)])
-def test_players_of_sic_mmab_agree_and_share_their_sums(players, rng, key):
+@pytest.mark.parametrize(
+    ("players", "feedback"), [(2, "true"), (2, "fractions"), pytest.param(K, "true", marks=pytest.mark.slow)]
+)
+def test_players_of_sic_mmab_agree_and_share_their_sums(players, feedback, rng, key):
     """After the estimation each knows M and another rank; after a communication all have the same sums."""
     learner = SICMMAB.practical(n_arms=K, n_players=players, horizon=HORIZON)
-    states, index, received = run(learner, "true", rng, key)
+    states, index, received = run(learner, feedback, rng, key)
     fixed = int(np.ceil(np.e * K * np.log(HORIZON)))
     counted = fixed + 2 * K
     assert (states.players[counted] == players).all()
