@@ -69,6 +69,6 @@ def optimal_slope(name: str = "optimal_slope") -> Meter:
 
     def measure(r: Round) -> jax.Array:
         arms, theta = r.obs.arms, r.env_state.theta
-        return r.environment.link.slope(largest(arms @ theta))
+        return r.environment.link.slope(largest(arms @ theta, r.obs.mask))
 
     return Meter(name, measure, "sum")

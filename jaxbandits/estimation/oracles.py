@@ -72,9 +72,14 @@ class Partition:
             )
 
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:
-        """Return `[m]`, the item with the largest score in each block; -1 for a block without an allowed item."""
+        """Return `[m]`, the item with the largest score in each block; -1 for a block without an allowed item.
+
+        Items with equal scores are in the order of their indices, and NaN ranks lowest.
+        """
         allowed = jnp.ones(len(scores), bool) if mask is None else jnp.asarray(mask)
-        by_block = jnp.where(allowed, scores, -jnp.inf).reshape(self.blocks, self.block_size)
+        lowest = jnp.finfo(scores.dtype).min  # above masked items
+        ordered = jnp.where(allowed, jnp.where(scores > lowest, scores, lowest), -jnp.inf)
+        by_block = ordered.reshape(self.blocks, self.block_size)
         found = jax.vmap(first_axis.argmax)(by_block)
         is_there = jnp.any(allowed.reshape(self.blocks, self.block_size), axis=1)
         start = jnp.arange(self.blocks, dtype=jnp.int32) * self.block_size

@@ -11,7 +11,7 @@ import pytest
 from jaxbandits import from_spec, simulate, to_spec
 from jaxbandits.base.errors import InputError
 from jaxbandits.combinatorial import CTS, CombUCB1, SemiBandit
-from jaxbandits.estimation.oracles import LayeredPaths, TopM
+from jaxbandits.estimation.oracles import LayeredPaths, Partition, TopM
 from tests.algorithms.combinatorial.replay_items import compare_with_reference
 from tests.reference import combinatorial as reference
 
@@ -77,6 +77,18 @@ def test_the_dynamic_program_finds_the_best_of_all_paths(law, rng):
                 assert found.tolist() == wanted
             assert bool(oracle.admits(jnp.asarray(found)))
     assert without > 0
+
+
+def test_a_block_takes_an_allowed_item_whatever_the_scores():
+    oracle, nan, inf = Partition(blocks=2, block_size=3), np.nan, np.inf
+    for scores, mask, items in (
+        ((9.0, -inf, -inf, nan, 5.0, 7.0), (False, True, True, True, True, True), (1, 5)),
+        ((9.0, nan, nan, 1.0, nan, inf), (False, False, True, True, True, False), (2, 3)),
+        ((nan, 1.0, 1.0, 0.0, 0.0, 0.0), None, (1, 3)),
+        ((1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (True, True, True, False, False, False), (2, -1)),
+    ):
+        found = oracle.best(jnp.asarray(scores), None if mask is None else jnp.asarray(mask))
+        np.testing.assert_array_equal(found, items)
 
 
 def test_infinite_and_missing_scores_stay_paths():

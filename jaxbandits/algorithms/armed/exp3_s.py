@@ -22,7 +22,7 @@ class Exp3S(MixedWeights):
 
     Guarantee:
       If rewards are in [0, 1] and chosen in advance, then the expected regret against every sequence of arms with at
-      most C changes is $O(sqrt(C K T log(K T)))$ with `theory` (Corollary 8.3).
+      most $C >= 1$ changes is $O(sqrt(C K T log(K T)))$ with `theory` (Corollary 8.3).
 
     Deviations:
       * [ours] Probabilities below 2^-40, which divide the rewards in the estimates, are replaced by 2^-40.

@@ -6,8 +6,9 @@
     expert_regret = max_m sum_t sum_k e_{m, t, k} mu_{c_t, k} - mu_{c_t, i_t}   against the best expert of all rounds
 
 $e_{m, t}$ is the advice of expert m, a distribution over arms. The means are drawn for every trial unless they are
-given. The arm $a_{m, c}$ is also drawn for every trial: with probability skill (m - 1) / (M - 1) it is the best arm of
-context c, else it is uniformly random. Regret is computed from means, not from rewards.
+given. The arm $a_{m, c}$ is also drawn for every trial: with probability skill (m - 1) / (M - 1), which is 0 for a
+single expert, it is the best arm of context c, else it is uniformly random. Regret is computed from means, not from
+rewards.
 """
 
 from typing import ClassVar, NamedTuple
@@ -53,7 +54,7 @@ class AdvisedArms:
     means: ArrayLike | None = param(
         None, "[0, 1]", "[C, K] probabilities; None to draw them in every trial, uniformly from [0, 1]"
     )
-    skill: ArrayLike = param(0.9, "[0, 1]", "probability that the last expert recommends the best arm of a context")
+    skill: ArrayLike = param(0.9, "[0, 1]", "probability that the last of several experts knows the best arm")
     spread: ArrayLike = param(0.1, "[0, 1]", "weight of the uniform distribution in every expert's advice")
 
     def __post_init__(self) -> None:
