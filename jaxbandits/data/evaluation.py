@@ -26,6 +26,7 @@ _RETURNED = {"policy": "probabilities", "model": "rewards"}  # what such a funct
 # reward other than the most common reward.
 _ENOUGH_REWARDS = 20
 _ENOUGH = 50
+_ROUNDING = 1e-6  # relative rounding error of weights, as of probabilities
 
 
 def evaluate(  # noqa: PLR0913
@@ -51,7 +52,8 @@ def evaluate(  # noqa: PLR0913
       with a probability of at least `level` - 0.03, if the effective sample size is at least 50, at least 20 events of
       positive weight have a reward other than the most common reward, and no warning is given.
     * "bernstein", the empirical Bernstein interval, has a coverage of at least `level` for any number of events and any
-      distribution, if `max_weight` and `reward_range` are true bounds.
+      distribution, if `max_weight` and `reward_range` are true bounds. For DR and switch-DR, the predictions of the
+      model in any context must also lie between its smallest and largest prediction in the log.
     * "student" has the coverage `level` only in the limit of many events.
 
     The intervals of clipped IPS and switch-DR do not include the bias of these estimates.
@@ -92,8 +94,9 @@ def evaluate(  # noqa: PLR0913
       A table with a row (`PolicyValue`) for each estimator; its method `plot()` draws the intervals.
 
     Raises:
-      InputError: if shapes do not match, if a number is not finite, if probabilities are invalid, or if the policy is
-        an array but the order of the actions of the log is not known.
+      InputError: if shapes do not match, if a number is not finite, if probabilities are invalid, if a reward or weight
+        of the log is out of `reward_range` or above `max_weight`, or if the policy is an array but the order of the
+        actions of the log is not known.
     """
     level = intervals.checked_level(level)
     if isinstance(log, Log):
@@ -129,6 +132,11 @@ def evaluate(  # noqa: PLR0913
     weight = probabilities[np.arange(len(log)), log.action] / log.propensity
     if not weight.any():
         raise InputError("the policy gives probability 0 to the action of every event, so nothing can be estimated")
+    if max_weight is not None and ranges.real("max_weight", max_weight, "(0, inf)") < weight.max() * (1.0 - _ROUNDING):
+        raise InputError(
+            f"max_weight must bound all weights, but it is {format_value(max_weight)} and the log has a weight of "
+            f"{weight.max():.6g}"
+        )
     found = off_policy.estimate_values(
         log,
         probabilities,

@@ -95,7 +95,10 @@ class PolicyValues(ResultTable[PolicyValue]):
         ax = curves.axes(ax)
         for i, row in enumerate(self):
             look: dict[str, Any] = curves.look(i) | {"linestyle": ""}
-            ax.errorbar(row.value, i, xerr=[[row.value - row.low], [row.high - row.value]], capsize=2, **look)
+            # The value can lie outside its interval, since "bernstein" intersects intervals with the range of rewards.
+            centre = min(max(row.value, row.low), row.high)
+            ax.errorbar(centre, i, xerr=[[centre - row.low], [row.high - centre]], capsize=2, **look | {"marker": ""})
+            ax.plot(row.value, i, **look)
         ax.set_yticks(range(len(self)), [row.method for row in self])
         ax.invert_yaxis()
         ax.set_xlabel(f"mean reward, {self.header[2]} interval")
@@ -225,10 +228,10 @@ def _bernstein(terms: np.ndarray, weight: np.ndarray | None, spread: float, boun
     covariance = np.cov(terms, weight)
     variance = covariance[0, 0] - 2.0 * grid * covariance[0, 1] + grid**2 * covariance[1, 1]
     half = np.sqrt(2.0 * np.maximum(variance, 0.0) * logarithm / n) + 7.0 * length * logarithm / (3.0 * (n - 1))
-    kept = grid[np.abs(centre) <= half]
+    kept = grid[~(np.abs(centre) > half)]  # all x if the weights overflow, so that `half` is NaN
+    kept = kept if len(kept) else np.asarray([ratio])  # the interval lies between two neighbours of the grid
     step = grid[1] - grid[0]
-    ends = (kept.min() - step, kept.max() + step) if len(kept) else (ratio, ratio)
-    return Estimate(*map(np.asarray, (ratio, min(ends[0], ratio), max(ends[1], ratio))), n=n)
+    return Estimate(*map(np.asarray, (ratio, min(kept.min() - step, ratio), max(kept.max() + step, ratio))), n=n)
 
 
 _INTERVALS: dict[str, Callable[..., Estimate]] = {

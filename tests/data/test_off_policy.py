@@ -123,6 +123,7 @@ def test_wrong_input_is_one_line(change, message):
         ({"interval": "bernstien"}, "unknown interval 'bernstien'; did you mean 'bernstein'"),
         ({"largest": 0.0}, r"largest must lie in \(0, inf\)"),
         ({"max_weight": -1.0}, r"max_weight must lie in \(0, inf\)"),
+        ({"max_weight": 2.0, "interval": "bernstein"}, r"must bound all weights, but it is 2\.0 and the log has a weight"),
         ({"reward_range": (0.0, 0.5), "interval": "bernstein"}, r"reward must lie in \[0.0, 0.5\], got 1"),
         ({"reward_range": (1.0, 0.0)}, r"reward_range must be \(least, largest\)"),
     ],
@@ -284,6 +285,17 @@ class TestIntervals:
             half = np.sqrt(2 * values.var(ddof=1) * np.log(80) / 4000) + 7 * weight.max() * np.log(80) / 3 / 3999
             assert (abs(values.mean()) <= half) == inside
 
+    @pytest.mark.parametrize(("n", "least", "length"), [(200_000, 1.0, 0.001), (200, 1e-160, 1.0)])
+    def test_bernstein_of_a_ratio_has_no_length_zero(self, n, least, length):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of equal rewards and of overflow
+            row = evaluate(
+                np.zeros(n, int), np.full(n, 0.30025), np.where(np.arange(n) % 2, 1.0, least), [1.0],
+                interval="bernstein", reward_range=(0, 1),
+            )[2]  # fmt: skip
+        assert row.low < row.value < row.high
+        assert row.high - row.low == pytest.approx(length, rel=0.01)
+
     def test_an_action_without_events_leaves_every_reward_possible(self):
         with pytest.warns(UserWarning, match="never occur"):
             rows = evaluate(
@@ -311,6 +323,21 @@ def test_the_table_and_the_figure():
     ax = found.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == [row.method for row in found]
     np.testing.assert_allclose([bar[0].get_xdata()[0] for bar in ax.containers], [row.value for row in found])
+
+
+def test_the_figure_shows_an_estimate_outside_its_interval():
+    action, propensity = np.repeat([1, 0], [60, 140]), np.repeat([0.1, 0.9], [60, 140])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the propensities, which are too small
+        found = evaluate(
+            action, np.ones(200), propensity, [0.1, 0.9], interval="bernstein", max_weight=9.0, reward_range=(0, 1)
+        )
+    assert found[0].value > found[0].high == 1.0
+    ax = found.plot()
+    (segment,) = ax.containers[0].lines[2][0].get_segments()
+    assert segment[:, 0].tolist() == [found[0].low, found[0].high]
+    assert ax.lines[-1].get_xdata()[0] == found[2].value
+    assert found[0].value in [float(line.get_xdata()[0]) for line in ax.lines if len(line.get_xdata())]
 
 
 @pytree
