@@ -366,9 +366,11 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
     """Replay a learner, and return the mean reward of the rounds that counted, averaged over trials."""
     replay = LoggedReplay.from_log(log, as_context=getattr(learner, "reads_context", False))
     is_logged = jnp.asarray(log.counts > 0, float)
-    square: Callable[[Any], Any] = lambda r: r.outcome.reward**2  # noqa: E731
+    centre = jnp.asarray(log.reward.mean(), float)  # squares of uncentred rewards would cancel in float32
+    deviation: Callable[[Any], Any] = lambda r: (r.outcome.reward - centre) * r.outcome.counted  # noqa: E731
+    square: Callable[[Any], Any] = lambda r: deviation(r) ** 2  # noqa: E731
     logged: Callable[[Any], Any] = lambda r: is_logged[r.decision.index]  # noqa: E731
-    meters = [Meter("squared_reward", square), Meter("logged", logged)]
+    meters = [Meter("deviation", deviation), Meter("squared_deviation", square), Meter("logged", logged)]
     run = simulate(learner, replay, len(log), seeds, record_points=1, progress=False, meters=meters)
     trials = next(iter(run.trials.values()))
     support = float(trials.final("logged")[0].mean()) / len(log)
@@ -380,14 +382,15 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
             "nothing from them",
             stacklevel=3,
         )
-    count, total, squares = (trials.final(name)[0] for name in ("counted", "reward", "squared_reward"))
+    names = ("counted", "reward", "deviation", "squared_deviation")
+    count, total, deviations, squares = (trials.final(name)[0] for name in names)
     good = (count > 1) & ~trials.failures("mean_reward")[0]
     if not good.any():
         raise InputError(
             "in every trial of the learner, fewer than two events count: the log cannot evaluate this learner"
         )
-    count, mean = count[good], total[good] / count[good]
-    spread = np.sqrt(np.maximum(squares[good] / count - mean**2, 0.0) * count / (count - 1))
+    count, mean, shift = count[good], total[good] / count[good], deviations[good] / count[good]
+    spread = np.sqrt(np.maximum(squares[good] / count - shift**2, 0.0) * count / (count - 1))
     quantiles = [intervals.student_quantile(int(n) - 1, 0.5 + level / 2.0) for n in count]
     # The mean of estimates from the same log is at least as accurate as a single estimate.
     half = float(np.mean(quantiles * spread / np.sqrt(count)))

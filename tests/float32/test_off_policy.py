@@ -1,0 +1,19 @@
+"""Intervals of off-policy estimates in float32."""
+
+import numpy as np
+import pytest
+
+from jaxbandits.armed import UCB1
+from jaxbandits.data import Log, evaluate
+
+
+def test_the_interval_of_a_replay_does_not_depend_on_an_offset_of_the_rewards():
+    """The squares of rewards around 10,000 lose their deviations in float32."""
+    draws = np.random.default_rng(0)
+    action, reward = draws.integers(2, size=2000), draws.standard_normal(2000)
+    halves = []
+    for offset in (0.0, 1e4):
+        (row,) = evaluate(Log.from_arrays(action, reward + offset, np.full(2000, 0.5)), UCB1(n_arms=2), seeds=2)
+        halves.append((row.high - row.low) / 2)
+    assert halves[0] == pytest.approx(1.96 / np.sqrt(1000), rel=0.1)
+    assert halves[1] == pytest.approx(halves[0], rel=0.1)
