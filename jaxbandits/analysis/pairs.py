@@ -173,9 +173,12 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     from scipy import special  # slow to import
 
     n = values.shape[-1]
-    mean = values.mean(axis=-1) if n else np.full(values.shape[:-1], np.nan)
     if n < 2:
+        mean = values.mean(axis=-1) if n else np.full(values.shape[:-1], np.nan)
         return Estimate(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf), n)
+    power = _power(np.abs(values).max(axis=-1))
+    values = np.ldexp(values, -power[..., None])
+    mean = values.mean(axis=-1)
     centred = values - mean[..., None]
     spread = centred.std(axis=-1)
     least, most = values.min(axis=-1), values.max(axis=-1)
@@ -188,7 +191,15 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     low = np.minimum(low, mean - half) + np.minimum(longer, 0.0)
     high = np.maximum(high, mean + half) + np.maximum(longer, 0.0)
     same = most - least <= 1e-12 * np.maximum(np.abs(most), np.abs(least))  # equal up to rounding
-    return Estimate(mean, np.where(same, -np.inf, low)[()], np.where(same, np.inf, high)[()], n)
+    low, high = np.where(same, -np.inf, low), np.where(same, np.inf, high)
+    with np.errstate(over="ignore"):
+        return Estimate(*(np.ldexp(end, power)[()] for end in (mean, low, high)), n=n)
+
+
+def _power(largest: np.ndarray) -> np.ndarray:
+    """Return a power of two by which values are divided before they are cubed, if the cubes could leave float64."""
+    is_usual = (2.0**-200 < largest) & (largest < 2.0**200)
+    return np.where(is_usual, 0, np.frexp(largest)[1])
 
 
 def _invert_transform(x: np.ndarray, g: np.ndarray) -> np.ndarray:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from jaxbandits.results.result import Result
 
 _LONGEST = 100  # largest length of a setting on a line
+_CHOSEN = (
+    "All seeds are used from here on, also those of the choice, which intervals do not take into account: they miss "
+    "too often."
+)
 _NOT_SAID = ("digest", "programs")  # entries of a specification that do not help a reader
 
 
@@ -53,7 +57,7 @@ def analysis(result: "Result", metric: str | None, threshold: float | None, leve
     """Describe a result by text tables: best points of swept labels, all pairs, growth exponents and hitting times.
 
     If fields of the environment are swept, each point of the environment is described separately. A table that cannot
-    be computed is replaced by a line with the reason.
+    be computed is replaced by a line with the reason; without best points, all points are compared.
     """
     metric, of = result.labels_with_metric(metric)
     settings = list(dict.fromkeys(tuple(_of_environment(point).items()) for t in of.values() for point in t.points))
@@ -81,7 +85,7 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the tables show failed trials
         swept = {label: trials for label, trials in of.items() if len(trials.points) > 1}
-        kept: dict[str, int] = dict.fromkeys(of, 0)
+        kept: dict[str, int] = {}
         if swept:
             parts.append(
                 _try(
@@ -89,9 +93,9 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
                     lambda: _best(result, metric, swept, level, kept),
                 )
             )
-        contestants = result.only({label: [h] for label, h in kept.items()}) if swept else result
-        about = "pairs of the best points" if swept else "pairs"
-        parts.append(_try(about, lambda: str(contestants.pairs(metric, level=level))))
+        contestants = result.only({label: [kept.get(label, 0)] for label in of}) if kept else result
+        about, note = ("pairs of the best points", f"{_CHOSEN}\n") if kept else ("pairs", "")
+        parts.append(_try(about, lambda: f"{note}{contestants.pairs(metric, level=level)}"))
         parts.append(_try("growth", lambda: str(contestants.growth(metric, level=level))))
         if threshold is not None:
             parts.append(
@@ -102,10 +106,9 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
 
 def _best(result: "Result", metric: str, swept: Mapping[str, Any], level: float, kept: dict[str, int]) -> str:
     rows = []
-    for label, found in result.best(metric, level=level).items():
-        if label in swept:
-            kept[label] = found.index
-            rows.append([point_label(label, found.point), table.number(found.value), *interval(found.estimate)])
+    for label, found in result.only(dict.fromkeys(swept)).best(metric, level=level).items():
+        kept[label] = found.index
+        rows.append([point_label(label, found.point), table.number(found.value), *interval(found.estimate)])
     return table.align(
         ["best point", "mean on selection seeds", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows
     )

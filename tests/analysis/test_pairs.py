@@ -147,6 +147,17 @@ def test_the_interval_of_a_median_covers(rng):
     assert 0.9 - 5 * 0.0067 < inside / 2000 < 0.9 + 0.06
 
 
+@pytest.mark.parametrize("power", [-1000, -400, 400, 1015])
+def test_an_interval_of_a_skewed_mean_scales_with_its_values(power, rng):
+    """Also where cubes overflow, as for a learner that diverges, or underflow."""
+    values = rng.exponential(size=(3, 30)) - 0.5
+    values[1] = 0.25
+    usual, scaled = (pairs.skewed_mean(x, 0.05) for x in (values, np.ldexp(values, power)))
+    for one, other in zip(usual[:3], scaled[:3], strict=True):
+        np.testing.assert_allclose(np.ldexp(other, -power), one, rtol=1e-12)
+    assert np.isinf(scaled.low[1]) and np.isfinite(scaled.low[[0, 2]]).all()
+
+
 def test_a_result_in_words(rng):
     points = [{"rate": r, "environment.df": d} for r in (0.1, 0.2) for d in (2.0, 3.0)]
     swept = factories.trials({"regret": rng.gamma(2.0, size=(4, 30, 12)).cumsum(2)}, points)
@@ -163,3 +174,17 @@ def test_a_result_in_words(rng):
     said = describe.analysis(result, None, 9.0, 0.95)
     assert said.count("best points, chosen") == 2 and "environment.df = 2" in said  # one choice for each environment
     assert "pairs of the best points: a comparison in pairs needs" in said and "regret <= 9" in said
+
+
+def test_a_description_without_best_points_compares_all_points(rng):
+    """With one seed there is none to choose by; a label without a sweep may fail without hiding the best points."""
+    points, values = [{"rate": r} for r in (0.1, 0.2)], {"regret": rng.gamma(2.0, size=(2, 8, 12)).cumsum(2)}
+    one = {"regret": values["regret"][:, :1]}
+    said = describe.analysis(Result({"a": factories.trials(one, points)}), None, None, 0.95)
+    assert "needs" not in said.partition("\n\n")[2] and "of the best points" not in said
+    assert "\n\npairs\n" in said and "a (rate=0.1)  a (rate=0.2)" in said
+    failed = factories.trials({"regret": np.full((1, 8, 12), np.nan)})
+    said = describe.analysis(Result({"a": factories.trials(values, points), "b": failed}), None, None, 0.95)
+    best = 0.1 if values["regret"][0, :4, -1].mean() < values["regret"][1, :4, -1].mean() else 0.2
+    assert f"a (rate={best})" in said.partition("pairs of the best points\nAll seeds are used")[0]
+    assert f"a (rate={0.3 - best:.1f})" not in said

@@ -62,6 +62,8 @@ def test_points_are_found_by_their_values():
     assert trials.indices({"rate": 0.1 + 0.2}) == [4, 5]  # 0.30000000000000004
     assert trials.indices({"rate": [0.1, 0.3], "scale": 2}) == [1, 5]
     assert trials.indices([-1, 0]) == [5, 0]
+    named = factories.trials({"x": np.zeros((2, 1, 1))}, [{"kind": "a", "on": True}, {"kind": "b", "on": False}])
+    assert named.indices({"kind": np.array(["b", "a"])}) == [0, 1] and named.indices({"on": np.array([False])}) == [1]
     assert trials.index({"rate": 0.2, "scale": 1.0}) == 2
     for wanted, message in (
         ({"rat": 0.1}, "did you mean 'rate'"),
