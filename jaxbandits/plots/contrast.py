@@ -10,6 +10,7 @@ from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.result_table import point_label
 from jaxbandits.analysis.trials import PointSelection, Trials, checked_name
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.text import count_of
 from jaxbandits.plots import curves
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def sensitivity(
     """Draw final means against a swept field (see `Result.sensitivity`)."""
     level = intervals.checked_level(level)
     metric, of = result.labels_with_metric(metric)
-    lines: dict[str, list[tuple[float, Any]]] = {}
+    lines: dict[tuple[str, Any], list[tuple[float, Any]]] = {}  # keyed by label and the other fields
     places, colours = curves.first_colours(result), {}
     for label, trials in of.items():
         if field not in trials.points[0]:
@@ -41,11 +42,12 @@ def sensitivity(
             at = _number(field, point.pop(field))
             good = trials.usable(metric)[h]
             values = trials.final(metric)[h, good]
-            mean = intervals.metric_interval(values, level=level)
-            name = point_label(label, point)
-            lines.setdefault(name, []).append((at, mean))
-            colours.setdefault(name, places[label])
-            places[label] += len(lines[name]) == 1  # the next curve of this label
+            failed = int(trials.failures(metric)[h].sum())
+            mean = intervals.metric_interval(values, level=level)._replace(failed=failed)
+            curve = label, tuple(point.items())
+            lines.setdefault(curve, []).append((at, mean))
+            colours.setdefault(curve, places[label])
+            places[label] += len(lines[curve]) == 1  # the next curve of this label
     if not lines:
         swept = dict.fromkeys(name for trials in of.values() for name in trials.points[0])
         checked_name("swept field", field, swept)
@@ -55,11 +57,12 @@ def sensitivity(
             "points={field: value}"
         )
     is_own, ax = ax is None, curves.axes(ax)
-    for name, line in lines.items():
+    for curve, line in lines.items():
         line.sort(key=lambda entry: entry[0])
         x = [at for at, _ in line]
         mean, low, high = (np.asarray([getattr(e, key) for _, e in line]) for key in ("mean", "low", "high"))
-        look = curves.look(colours[name])
+        look = curves.look(colours[curve])
+        name = point_label(curve[0], dict(curve[1])) + curves.failed_text(sum(e.failed for _, e in line))
         ax.plot(x, mean, label=curves.legend_text(name), markersize=4, **look)
         ax.fill_between(x, low, high, color=look["color"], alpha=0.2, linewidth=0)
     unit = next((trials.units[metric] for trials in of.values() if trials.units.get(metric)), "")
@@ -112,6 +115,8 @@ def contrast(
         _draw_line(ax, x, {at: found for (at, _), found in cells.items()}, what, level)
     else:
         _map(ax, x, y, cells, what, level)
+    if n_failed := sum(found.failed for found in cells.values()):
+        curves.add_to_title(ax, f"{count_of(n_failed, 'pair')} with a failed trial left out")
     return ax
 
 
@@ -137,7 +142,7 @@ def _map(
         means[i, j] = found.mean
         if not (found.low > 0.0 or found.high < 0.0):
             ax.text(j, i, "?", ha="center", va="center")
-    most = float(np.nanmax(np.abs(means))) or 1.0
+    most = float(np.max(np.abs(means), initial=0.0, where=np.isfinite(means))) or 1.0
     image = ax.imshow(np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="RdBu_r", vmin=-most, vmax=most)
     ax.set_xticks(range(len(columns)), [curves.tick(c) for c in columns], rotation=45)
     ax.set_yticks(range(len(rows)), [curves.tick(r) for r in rows])

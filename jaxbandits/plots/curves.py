@@ -91,10 +91,12 @@ def draw(  # noqa: PLR0913
         trials, h = curve.trials, curve.point
         failed = trials.failures(metric)[h] | (False if x == "round" else trials.failures(x)[h])
         usable = trials.usable(metric)[h] & (True if x == "round" else trials.usable(x)[h])
+        named = {"label": legend_text(_legend(curve, int(failed.sum()), most)), **line}
         if usable.any():
             at_x = trials.record_points if x == "round" else _abscissa(trials, x, h, curve.entry)[usable].mean(axis=0)
-            name = _legend(curve, int(failed.sum()), most)
-            _one_curve(ax, at_x, curve.values[usable], band, curve.colour, {"label": legend_text(name), **line})
+            _one_curve(ax, at_x, curve.values[usable], band, curve.colour, named)
+        else:  # the legend shows that all trials failed
+            ax.plot([], [], **_merge(look(curve.colour), named))
     unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))
     ax.set_xlabel(spoken(x, x_unit))
     ax.set_ylabel(spoken(metric, unit))
@@ -185,11 +187,12 @@ def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
     point, n_seeds = curve.trials.points[curve.point], len(curve.trials.seeds)
     which = [*(f"{k}={plain(v)}" for k, v in point.items()), *(f"{k} {v}" for k, v in curve.entry.items())]
     name = curve.label + (f" ({', '.join(which)})" if which else "")
-    return (
-        name
-        + (f" [{count_of(n_seeds, 'seed')}]" if n_seeds < most_seeds else "")
-        + (f" [{failed} failed]" if failed else "")
-    )
+    return name + (f" [{count_of(n_seeds, 'seed')}]" if n_seeds < most_seeds else "") + failed_text(failed)
+
+
+def failed_text(failed: int) -> str:
+    """Return the end of a legend that counts failed trials; "" if there are none."""
+    return f" [{failed} failed]" if failed else ""
 
 
 def heatmap(
@@ -227,6 +230,7 @@ def heatmap(
     columns, rows = (sorted(v) if all(isinstance(a, (int, float)) for a in v) else v for v in (columns, rows))
     means = np.full((len(rows), len(columns)), np.nan)
     seen: dict[tuple[int, int], dict[str, Any]] = {}
+    failed = int(trials.failures(metric)[trials.indices(points)].sum())
     for h in trials.indices(points):
         point = trials.points[h]
         cell = rows.index(point[second]), columns.index(point[first])
@@ -242,7 +246,7 @@ def heatmap(
     finite = means[np.isfinite(means)]
     if scale == "log" and not (finite > 0.0).all():
         raise InputError(f"a logarithmic scale needs positive means; the smallest mean {metric} is {finite.min():.4g}")
-    is_log = scale == "log" or (scale == "auto" and len(finite) > 0 and 0.0 < _DECADES * finite.min() <= finite.max())
+    is_log = len(finite) > 0 and (scale == "log" or (scale == "auto" and 0.0 < _DECADES * finite.min() <= finite.max()))
     image = ax.imshow(
         np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="viridis", norm="log" if is_log else "linear"
     )
@@ -250,6 +254,8 @@ def heatmap(
         _print_numbers(ax, means, image)
     if len(finite):
         _mark(ax, np.nanargmin(means) if minimise else np.nanargmax(means), means.shape)
+    if failed:
+        add_to_title(ax, f"{count_of(failed, 'failed trial')} left out")
     ax.set_xticks(range(len(columns)), [tick(c) for c in columns], rotation=45)
     ax.set_yticks(range(len(rows)), [tick(r) for r in rows])
     ax.set_xlabel(first)
@@ -275,6 +281,12 @@ def _mark(ax: "Axes", best: np.integer, shape: tuple[int, ...]) -> None:
     row, column = np.unravel_index(best, shape)
     ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=2.5))
     ax.set_title("frame: best mean", fontsize="small")
+
+
+def add_to_title(ax: "Axes", note: str) -> None:
+    """Append a note to the title of axes."""
+    title = ax.get_title()
+    ax.set_title(f"{title}; {note}" if title else note, fontsize="small")
 
 
 def tick(value: object) -> str:

@@ -284,7 +284,8 @@ class Result(LabelledTrials):
     ) -> "Axes":
         """Draw a curve for each label, hyperparameter point and entry of a vector metric, and return the axes.
 
-        A figure has at most 20 curves. A label has the same colour, line style and marker in all figures of a result.
+        A figure has at most 20 curves. Failed trials are omitted, and the legend counts them. A label has the same
+        colour, line style and marker in all figures of a result.
 
         Args:
           metric: name of the metric; the first by default.
@@ -325,8 +326,8 @@ class Result(LabelledTrials):
     ) -> "Axes":
         """Draw a heat map of the mean at the horizon over two swept fields, and return the axes.
 
-        Failed trials are omitted. The best cell is framed. If there are at most 100 cells, the means are printed in
-        them.
+        Failed trials are omitted, and the title counts them. The best cell is framed. If there are at most 100 cells,
+        the means are printed in them.
 
         Args:
           metric: name of the metric; None for the first.
@@ -359,7 +360,8 @@ class Result(LabelledTrials):
     ) -> "Axes":
         """Draw the mean at the horizon against one swept field, and return the axes.
 
-        There is a curve for each label and each combination of values of the other fields.
+        There is a curve for each label and each combination of values of the other fields. Failed trials are omitted,
+        and the legend counts them.
 
         Args:
           metric: name of the metric; None for the first.
@@ -390,7 +392,8 @@ class Result(LabelledTrials):
         """Draw the paired mean difference of two labels over one or two swept fields, and return the axes.
 
         Intervals hold simultaneously (Bonferroni over the points in the figure). With two fields, the figure is a map,
-        in which a question mark means that the interval contains zero.
+        in which a question mark means that the interval contains zero. A seed on which a trial failed is left out of
+        its point, and the title counts these pairs of trials.
 
         Args:
           first: the label from which `second` is subtracted.

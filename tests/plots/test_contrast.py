@@ -51,6 +51,28 @@ def test_sensitivity_is_a_curve_per_label_and_other_fields(result):
     np.testing.assert_allclose(ax.lines[1].get_ydata(), result.final(label="a")[[1, 3]].mean(1))
 
 
+def test_sensitivity_keeps_points_apart_that_print_alike(rng):
+    points = [{"x": x, "y": y} for x in (1.0, 2.0) for y in (0.1, 0.1 + 1e-9)]
+    ax = Result({"a": factories.trials({"loss": rng.normal(size=(4, 8, 2))}, points)}).sensitivity("loss", "x")
+    assert [line.get_xdata().tolist() for line in ax.lines] == [[1.0, 2.0]] * 2
+
+
+def test_failed_trials_are_counted_in_the_figure(rng):
+    values = rng.gamma(2.0, size=(4, 30, 3))
+    bad = values.copy()
+    bad[0, :2, 1], bad[1, 4, 2] = np.nan, np.inf
+    result = Result({"a": factories.trials({"regret": bad}, POINTS), "b": factories.trials({"regret": values}, POINTS)})
+    names = result.sensitivity("regret", "environment.df").get_legend_handles_labels()[1]
+    assert names[:2] == ["a (environment.dim=2) [2 failed]", "a (environment.dim=5) [1 failed]"]
+    title = result.contrast("a", "b", x="environment.df", y="environment.dim").get_title()
+    assert title.endswith("; 3 pairs with a failed trial left out")
+    title = result.contrast("a", "b", x="environment.df", points={"environment.dim": 5}).get_title()
+    assert title.endswith("; 1 pair with a failed trial left out")
+    result = Result({k: factories.trials({"regret": np.nan * values}, POINTS) for k in "ab"})
+    ax = result.contrast("a", "b", x="environment.df", y="environment.dim")
+    assert np.ma.getmaskarray(ax.images[0].get_array()).all()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -45,6 +45,12 @@ def test_failed_trials_are_left_out_and_named():
     assert _names(ax) == ["a [3 failed]"] and ax.lines[0].get_ydata().tolist() == [1.0, 1.0]
 
 
+def test_a_label_without_a_sound_trial_stays_in_the_legend():
+    values = np.ones((1, 60, 2))
+    ax = Result({k: factories.trials({"loss": v}) for k, v in (("a", np.nan * values), ("b", values))}).plot()
+    assert _names(ax) == ["a [60 failed]", "b"] and [len(line.get_xdata()) for line in ax.lines] == [0, 2]
+
+
 def test_entries_against_the_same_entries_of_another_metric(rng):
     """Risks of single groups against the rows drawn from each."""
     risk, drawn = rng.normal(size=(1, 60, 4, 3)), rng.integers(1, 9, size=(1, 60, 4, 3)).cumsum(2).astype(float)
@@ -176,6 +182,16 @@ def test_cells_without_trials_are_blank(rng):
     trials = factories.trials({"loss": rng.normal(size=(2, 8, 2))}, [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}])
     shown = Result({"x": trials}).heatmap("loss", "a", "b").images[0].get_array()
     assert np.ma.getmaskarray(shown).tolist() == [[False, True], [True, False]]
+
+
+def test_heat_maps_count_failed_trials(rng):
+    values = rng.gamma(2.0, size=(2, 8, 2))
+    values[0, :3, 0] = np.nan
+    points = [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}]
+    ax = Result({"x": factories.trials({"loss": values}, points)}).heatmap()
+    assert ax.get_title() == "frame: best mean; 3 failed trials left out"
+    ax = Result({"x": factories.trials({"loss": np.nan * values}, points)}).heatmap(scale="log")
+    assert ax.get_title() == "16 failed trials left out"
 
 
 def test_heat_maps_refuse_what_is_not_two_fields(rng):
