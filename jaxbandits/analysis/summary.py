@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxbandits.analysis import intervals
-from jaxbandits.analysis.trials import Trials
+from jaxbandits.analysis.trials import Trials, unsound_values
 from jaxbandits.base.text import count_of
 
 _QUANTILES = (0.5, 0.1, 0.25, 0.75, 0.9)
@@ -72,12 +72,13 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
 
 
 def _since(metric: str, of: Mapping[str, Trials]) -> str:
-    """Return the first record point at which a metric is not finite, as text; "" if only the state is not finite."""
-    lost = [
-        int(trials.record_points[~np.isfinite(values).all(axis=tuple(i for i in range(values.ndim) if i != 2))].min())
-        for trials in of.values()
-        if not np.isfinite(values := trials.get(metric)).all()
-    ]
+    """Return the first record point at which a metric is not sound, as text; "" if only the state is not finite."""
+    lost = []
+    for trials in of.values():
+        unsound = unsound_values(trials, metric)
+        if unsound.any():
+            where = unsound.any(axis=tuple(i for i in range(unsound.ndim) if i != 2))
+            lost.append(int(trials.record_points[where].min()))
     return f", the first of them by round {min(lost):,}" if lost else ""
 
 

@@ -176,10 +176,8 @@ class Trials:
         Regret is computed from true means, so it can stay finite although the state of the learner is NaN. A NaN of a
         metric in `may_be_missing` is not a failure.
         """
-        metric = self.metric(metric)
-        values = self.values[metric]
-        sound = ~np.isinf(values) if metric in self.may_be_missing else np.isfinite(values)
-        return ~(sound.all(axis=tuple(range(2, values.ndim))) & self.healthy)
+        unsound = unsound_values(self, self.metric(metric))
+        return unsound.any(axis=tuple(range(2, unsound.ndim))) | ~self.healthy
 
     failed = alias(failures, "failed")
 
@@ -261,6 +259,12 @@ class Trials:
         if not kept:
             raise InputError(f"no point has all of {_text(points)}")
         return kept
+
+
+def unsound_values(trials: Trials, metric: str) -> np.ndarray:
+    """Return a mask `[H, S, M, ...]` of the values that make a trial fail: infinities, and NaN unless it may be missing."""
+    values = trials.values[metric]
+    return np.isinf(values) if metric in trials.may_be_missing else ~np.isfinite(values)
 
 
 def checked_name(kind: str, name: object, names: Iterable[str]) -> str:

@@ -157,28 +157,24 @@ class SweepResult:
 
         Args:
           path: the file.
-          final: write only the last record point.
+          final: write only the last record point; a trial that failed at an earlier one is not `healthy`.
 
         Raises:
           InputError: if no part is done, a part is damaged, or the path cannot be written.
         """
         path = files.path_of(path)
         header: dict[str, None] = {}
-        for label in self.labels:
-            for _, trials in itertools.islice(self.parts(label), 1):
-                header |= dict.fromkeys(export.columns(label, trials))
+        for part in self._first_parts():
+            header |= dict.fromkeys(export.columns(part["label"], self._read(part)))
         if not header:
             raise InputError(f"{self.path}: no part is done yet")
         files.make_directory(path.parent)
         with files.open_atomically(path) as file:
             file.write(export.csv_text([header]).encode())
             for label, trials in self.parts():
-                table = export.columns(label, trials)
-                rows = table["round"] == trials.horizon if final else np.ones(len(table["label"]), bool)
-                columns = [
-                    table[name][rows].tolist() if name in table else itertools.repeat("", int(rows.sum()))
-                    for name in header
-                ]
+                table = export.columns(label, trials.at_horizon() if final else trials)
+                n = len(table["label"])
+                columns = [table[name].tolist() if name in table else itertools.repeat("", n) for name in header]
                 file.write(export.csv_text(zip(*columns, strict=True)).encode())
         return path
 
@@ -219,6 +215,15 @@ class SweepResult:
             raise InputError(f"{path} is a part of another sweep; run the sweep again to replace it")
         trials = result[part["label"]]
         return dataclasses.replace(trials, timing=record["timing"])
+
+    def _first_parts(self) -> list[JsonObject]:
+        """Return the first finished part of every program, since the columns of a part are those of its program."""
+        found: dict[str, JsonObject] = {}
+        for label in self.labels:
+            for part in self._manifest["parts"]:
+                if part["label"] == label and self._records[part["name"]] is not None:
+                    found.setdefault(part["name"].partition("-")[0], part)
+        return list(found.values())
 
     def _complete(self, label: str) -> list[JsonObject]:
         """Return the finished parts of the points that have all seeds."""

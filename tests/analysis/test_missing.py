@@ -47,6 +47,14 @@ def test_a_summary_leaves_them_out_and_says_so():
     assert any("replay: 1 of 4 trials have no value of 'mean_reward'" in str(w.message) for w in told)
 
 
+def test_the_round_of_the_first_failure_is_not_that_of_a_missing_value():
+    infinite = CURVES.copy()
+    infinite[0, 2, 1] = np.inf
+    with pytest.warns(UserWarning) as told:
+        Result({"replay": trials(values={"mean_reward": infinite})}, {}).summary("mean_reward")
+    assert "1 of 4 trials have NaN or infinite values, the first of them by round 2;" in str(told[0].message)
+
+
 def test_curves_are_means_of_the_trials_that_have_a_value():
     mpl.use("Agg")
     result = Result({"replay": trials()}, {})

@@ -17,6 +17,7 @@ import pytest
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine import checkpoint, driver
+from jaxbandits.linear import OFUL, HeavyTailed
 from jaxbandits.simulation import Grid, Meter
 from jaxbandits.sweeps import run as run_lib
 from jaxbandits.sweeps import status as status_lib
@@ -25,7 +26,7 @@ from jaxbandits.sweeps.estimate import estimate_cost
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.merge import merge_sweeps
 from jaxbandits.sweeps.run import run_sweep
-from jaxbandits.sweeps.sweep import plan_sweep
+from jaxbandits.sweeps.sweep import Sweep, plan_sweep
 from tests.sweeps.toy_sweeps import FILE, SWEEP, change_sweep, whole
 from tests.toy_problems import Noisy, Shrink, Slow
 
@@ -278,7 +279,7 @@ def test_final_values_and_tables(finished_sweep):
     assert "7 of 7 parts" in repr(found) and found.points("swept")[0] == {"rate": 0.1, "environment.scale": 0.5}
 
 
-def test_a_trial_lost_on_the_way_is_lost_at_the_end(finished_sweep, monkeypatch):
+def test_a_trial_lost_on_the_way_is_lost_at_the_end(finished_sweep, tmp_path, monkeypatch):
     """Only the last record is kept, but a value that was NaN before it is not forgotten."""
     read = SweepResult._read
 
@@ -291,6 +292,26 @@ def test_a_trial_lost_on_the_way_is_lost_at_the_end(finished_sweep, monkeypatch)
     monkeypatch.setattr(SweepResult, "_read", load_damaged_part)
     usable = load_sweep(finished_sweep).final("loss", "swept")["swept"].usable("loss")
     assert not usable[:, 0].any() and usable[:, 1:].all()
+    header, *rows = load_sweep(finished_sweep).to_csv(tmp_path / "final.csv", final=True).read_text().splitlines()
+    healthy = header.split(",").index("healthy")
+    assert [row.split(",")[healthy] for row in rows].count("False") == 7
+
+
+def test_csv_has_the_columns_of_every_program(tmp_path):
+    """The entries of a metric whose length is that of a swept dimension."""
+    points = [{"dim": 1, "environment.dim": 1}, {"dim": 2, "environment.dim": 2}]
+    action = Meter("action", lambda r: r.decision.x, "last")
+    sweep = Sweep(
+        algorithms={"a": Grid(OFUL(dim=1), points)}, environment=HeavyTailed(dim=1, n_arms=3), horizon=4, seeds=2,
+        record_points=1, meters=[action], metrics=["action"],
+    )  # fmt: skip
+    found = run(tmp_path / "sweep", sweep)
+    header, *rows = found.to_csv(tmp_path / "all.csv").read_text().splitlines()
+    ends = [row.split(",")[header.split(",").index("action[0]") :] for row in rows]
+    assert header.endswith("action[0],action[1]") and [[bool(x) for x in end] for end in ends] == [
+        *[[True, False]] * 2,
+        *[[True, True]] * 2,
+    ]
 
 
 def test_csv_is_that_of_the_whole(finished_sweep, tmp_path):
