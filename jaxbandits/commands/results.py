@@ -79,7 +79,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     given = {"metric": arguments.metric, "x": arguments.x, "algorithms": arguments.include}
     drawn |= {name: value for name, value in given.items() if value is not None}
     figure = render.single(result, band=arguments.band, paper=arguments.paper, **drawn)
-    written = render.save(figure, arguments.out or file.with_suffix(""))
+    written = render.save(figure, arguments.out or (file.with_suffix("") if file.suffix == ".npz" else file))
     print("wrote", *written, sep="\n  ")
     return 0
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jaxbandits.analysis import table
+from jaxbandits.analysis import intervals, table
 from jaxbandits.analysis.result_table import interval, point_label
 from jaxbandits.analysis.trials import sizes
 from jaxbandits.base.errors import InputError
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 100  # largest length of a setting on a line
 _CHOSEN = (
-    "All seeds are used from here on, also those of the choice, which intervals do not take into account: they miss "
-    "too often."
+    "The tables from here on use all seeds, also those by which the points were chosen.\n"
+    "The intervals do not take this into account, so that they miss more often than their level says."
 )
 _NOT_SAID = ("digest", "programs")  # entries of a specification that do not help a reader
 
@@ -58,7 +58,11 @@ def analysis(result: "Result", metric: str | None, threshold: float | None, leve
 
     If fields of the environment are swept, each point of the environment is described separately. A table that cannot
     be computed is replaced by a line with the reason; without best points, all points are compared.
+
+    Raises:
+      InputError: for an unknown metric, or a level outside (0, 1).
     """
+    level = intervals.checked_level(level)
     metric, of = result.labels_with_metric(metric)
     settings = list(dict.fromkeys(tuple(_of_environment(point).items()) for t in of.values() for point in t.points))
     if len(settings) == 1:

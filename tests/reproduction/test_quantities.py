@@ -164,6 +164,7 @@ def test_times_of_trials_and_rounds():
         declare_claim(time("B") > time("A")): "holds",
         declare_claim(time("B") > 80.0 * time("A")): "does not hold",
         declare_claim(time("B").more_than(time("A"), at_most=20.0)): "does not hold",
+        declare_claim((2.0 * time("B")).more_than(time("A"), at_most=20.0)): "does not hold",
         declare_claim(time("A") < time("B")): "holds",
         declare_claim(time("A") < 1.0): "holds",
         declare_claim(time_over_panels("A", "q", "p").between(2.0, 4.0), ()): "holds",
@@ -175,10 +176,11 @@ def test_times_of_trials_and_rounds():
     for claim, verdict in rows.items():
         assert (claim.kind, claim.unit, claim.least) == ("time", "repeats", 3)
         assert decision(claim, {}, times) == verdict, claim.text
-    first, second, third, *_ = (claim.test for claim in rows)
+    first, second, third, fourth, *_ = (claim.test for claim in rows)
     assert first == "a trial of B takes longer than one of A"
     assert second == "a trial of B takes more than 80 times as long as one of A"
     assert third == "a trial of B takes longer than one of A, but less than 20 times as long"
+    assert fourth == "a trial of B takes more than 0.5 times as long as one of A, but less than 10 times as long"
     (ours,) = observations("x", time("B") > time("A"), on="p", says="B is slow")
     assert ours.kind == "observation"  # what is ours stays ours
 

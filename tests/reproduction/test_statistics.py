@@ -301,11 +301,23 @@ def test_a_ratio_of_ratios_by_hand(rng):
 def test_nothing_is_known_of_one_record_point_or_of_the_logarithm_of_a_negative_mean(rng):
     one = statistic.late_rate("panel", "a")(measured_of(result_of({"a": np.ones((1, 60, 1))}, [5])))
     assert np.isnan(one.mean) and one.n == 60
+    lost = np.ones((1, 60, 1))
+    lost[0, :2] = np.nan
+    lost = statistic.late_rate("panel", "a")(measured_of(result_of({"a": lost}, [5])))
+    assert np.isnan(lost.mean) and (lost.n, lost.failed) == (58, 2)
     curves = rng.normal(-1.0, 0.1, (1, 60, 4))
     negative = statistic.growth_exponent("panel", "a", since=0.0)(measured_of(result_of({"a": curves}, [1, 2, 4, 8])))
     assert np.isnan(negative.mean) and np.isinf(negative.low)
     claim = Claim("id", "says", statistic.growth_exponent("panel", "a", since=0.0), "Figure 1", high=1.0)
     assert judge(claim, measured_of(result_of({"a": curves}, [1, 2, 4, 8]))).decision == "open"
+
+
+@pytest.mark.parametrize("top", [0.0, np.nan])
+def test_without_an_axis_there_is_no_share_of_it(top):
+    ones = np.ones((1, 60, 1))
+    measured = measured_of(result_of({"a": 3.0 * ones, "b": ones, "top": top * ones}, [5]))
+    found = statistic.with_axis_share(statistic.final_mean("panel", "a"), "panel", "a", "b", "top")(measured)
+    assert found.mean == 3.0 and found.companions == ()
 
 
 def test_late_rate_by_hand():

@@ -227,7 +227,7 @@ class Average:
 
     def _against_number(self) -> Quantity:
         _require(
-            self._is_plain(), "a mean that is compared with a number takes no factor, and a median is compared with one"
+            self._is_plain(), "a number is compared with a mean without a factor; a median is compared with a median"
         )
         return Quantity(
             tuple((self._words(a), partial(final_mean, name=a, metric=self.metric), (a,)) for a in self.labels),
@@ -309,8 +309,9 @@ class Time:
         """
         times = other.factor / self.factor
         amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
-        limit = "" if math.isinf(at_most) else f", but less than {at_most:g} times as long"
-        return self._compare(other, amount, limit, low=times, high=at_most / self.factor)
+        high = at_most / self.factor
+        limit = "" if math.isinf(at_most) else f", but less than {high:g} times as long"
+        return self._compare(other, amount, limit, low=times, high=high)
 
     def _compare(self, other: "Time", amount: str, limit: str = "", **ends: float) -> Tests:
         low, high = ends.get("low", -math.inf), ends.get("high", math.inf)

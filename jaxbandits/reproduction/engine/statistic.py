@@ -297,10 +297,11 @@ def late_rate(measured: Measurements, panel: str, name: str, metric: str = "regr
     good = trials.usable(metric)[0]
     curves = trials.get(metric)[0, good]
     half = int(np.argmin(np.abs(trials.record_points - 0.5 * trials.horizon)))
+    failed = int((~good).sum())
     if half == len(trials.record_points) - 1:
-        return infinite_estimate(len(curves))
+        return infinite_estimate(len(curves))._replace(failed=failed)
     rate = (curves[:, -1] - curves[:, half]) / (trials.horizon - trials.record_points[half])
-    return mean_interval(rate)._replace(failed=int((~good).sum()))
+    return mean_interval(rate)._replace(failed=failed)
 
 
 @as_statistic
@@ -500,11 +501,14 @@ def with_axis_share(
     """Add a companion to another statistic: `(first - second) / top`, for mean final values of a metric.
 
     A difference of two small regrets is invisible in a figure whose axis extends to the regret of a third learner,
-    `top`. The companion shows how large the difference is on this axis. If `top` was not run, no companion is added.
+    `top`. The companion shows how large the difference is on this axis. If `top` was not run, or if there is no axis
+    (no seed without failure, or a mean of zero), no companion is added.
     """
     found, result = statistic(measured), measured.results[panel]
     if top not in result:
         return found
     several, _ = _pair([result[label] for label in (first, second, top)], metric)
-    a, b, height = several.mean(axis=0)
+    a, b, height = several.mean(axis=0) if len(several) else (0.0, 0.0, 0.0)
+    if not height:
+        return found
     return found._replace(companions=(*found.companions, (f"share of the axis to {top}", float((a - b) / height))))
