@@ -67,7 +67,7 @@ class Trials:
                 raise InputError(
                     f"{name} must be an array [n] of whole numbers, got {numbers_of.dtype} {numbers_of.shape}"
                 )
-            if numbers_of[0] < least or (np.diff(numbers_of) <= 0).any():
+            if numbers_of[0] < least or (numbers_of[1:] <= numbers_of[:-1]).any():  # unsigned differences would wrap
                 raise InputError(f"{name} must be at least {least} and strictly increasing")
         shape = (len(self.points), len(self.seeds))
         for name, kinds in (("healthy", "b"), ("inadmissible", "iu")):

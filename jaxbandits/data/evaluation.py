@@ -49,8 +49,11 @@ def evaluate(  # noqa: PLR0913
     Coverage of the intervals (tests/data/test_off_policy_promise.py):
 
     * "bootstrap", the hull of Student's interval and the bootstrap-t interval, covers the mean reward of the policy
-      with a probability of at least `level` - 0.03, if the effective sample size is at least 50, at least 20 events of
-      positive weight have a reward other than the most common reward, and no warning is given.
+      with a probability of at least `level` - 0.03, if rewards are 0 or 1, weights are at most 10, the effective sample
+      size is at least 50, at least 20 events of positive weight have a reward other than the most common reward, and no
+      warning is given. No interval that is computed from the log alone accounts for rewards or weights that are so rare
+      that the log hardly contains them: if one reward in 400 is 1,000 and the others are 0 or 1, the interval covers
+      the mean for half of all logs of 200 events.
     * "bernstein", the empirical Bernstein interval, has a coverage of at least `level` for any number of events and any
       distribution, if `max_weight` and `reward_range` are true bounds. For DR and switch-DR, the predictions of the
       model in any context must also lie between its smallest and largest prediction in the log.

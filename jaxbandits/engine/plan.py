@@ -211,7 +211,7 @@ def _given_rounds(record_points: RecordPoints, horizon: int) -> np.ndarray:
     if (
         rounds.ndim != 1
         or not len(rounds)
-        or not np.all(np.diff(rounds) > 0)
+        or not np.all(rounds[1:] > rounds[:-1])
         or not 1 <= rounds[0] <= rounds[-1] <= horizon
     ):
         raise InputError(f"record_points must increase strictly within 1 .. {horizon}")

@@ -112,7 +112,7 @@ def draw(  # noqa: PLR0913
 
 def is_logarithmic(record_points: np.ndarray) -> bool:
     """Return True if record points span more than a decade and are spaced by ratios rather than by differences."""
-    gaps = np.diff(record_points)
+    gaps = np.diff(record_points.astype(np.int64))  # unsigned differences would wrap
     return bool(
         len(gaps) > 2
         and record_points[-1] > 10 * record_points[0]

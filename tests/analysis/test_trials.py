@@ -95,6 +95,7 @@ def test_points_are_found_by_their_values():
         ({"points": ({"a": 1.0}, {"b": 1.0})}, "have the same fields"),
         ({"seeds": np.arange(3)}, "healthy must be an array"),
         ({"seeds": np.array([1, 0])}, "seeds must be at least 0 and strictly increasing"),
+        ({"seeds": np.array([1, 0], np.uint64)}, "seeds must be at least 0 and strictly increasing"),
         ({"seeds": np.array(["a", "b"])}, "seeds must be an array .n. of whole numbers"),
         ({"record_points": np.array([0, 1, 2])}, "record_points must be at least 1"),
         ({"record_points": np.array([1, 2])}, "values of 'loss' must be a float64"),

@@ -83,6 +83,18 @@ def test_bootstrap_intervals_hold_theirs_where_nothing_is_told(name, n, reps=80)
         assert share >= least - STANDARD_ERRORS * np.sqrt(least * (1 - least) / len(quiet)), (method, share)
 
 
+@pytest.mark.slow
+def test_large_rewards_that_the_log_rarely_contains_are_not_covered():
+    """One reward in 400 is 1,000, so that 61 % of the logs contain none: their docstring says half."""
+    covered = []
+    for seed in range(60):
+        draws = np.random.default_rng(seed)
+        reward = (draws.random(200) < 0.3) + 1000.0 * (draws.random(200) < 1 / 400)
+        row = evaluate(draws.integers(2, size=200), reward, np.full(200, 0.5), [0.5, 0.5])[0]
+        covered.append(row.low <= 0.3 + 2.5 <= row.high)
+    assert 0.3 < np.mean(covered) < 0.7
+
+
 def test_rare_rewards_give_a_warning():
     """One click is expected: intervals of the bootstrap are too short, and so are intervals of no width."""
     rare = law([0.5, 0.5], [0.001, 0.002], [1.0, 0.0])

@@ -230,6 +230,7 @@ LOG = np.unique(np.geomspace(1, 10_000, 60).astype(int))
         (LOG, "log"),
         (LOG[5:], "log"),
         (np.arange(10, 1001, 10), "linear"),
+        (np.cumsum([1, 40, 30, 20, 10, 40, 80], dtype=np.uint32), "linear"),
         ([5, 50], "linear"),
         ([10, 20, 40], "linear"),
     ],

@@ -130,6 +130,7 @@ def test_log_records_are_dense_and_end_at_the_horizon():
         ({"seeds": 0}, r"seeds must be a whole number in \[1, "),
         ({"seed": -1}, r"seed must be a whole number in \[0, 4294967295\], got -1"),
         ({"record_points": [5, 3]}, "increase strictly"),
+        ({"record_points": np.array([3, 2, 5], np.uint32)}, "increase strictly"),
         ({"record_points": "sometimes"}, "record_points must be"),
         ({"record_points": [float("nan")]}, "must be whole numbers of rounds"),
         ({"record_points": ("log", 0)}, "whole number of at least 1"),

@@ -220,7 +220,7 @@ class Piecewise:
                 f"Piecewise needs vectors [S, d] and starts [S] with S >= 1, got {vectors.shape}, {starts.shape}"
             )
         _whole("Piecewise.starts", starts)
-        if (starts[..., 0] != 0).any() or (np.diff(starts) <= 0).any():
+        if (starts[..., 0] != 0).any() or (starts[..., 1:] <= starts[..., :-1]).any():
             raise InputError("Piecewise.starts must begin with 0 and increase")
 
     def at(self, t: jax.Array, dim: int) -> Vector:

@@ -132,6 +132,7 @@ def test_rejects():
         Drift(turns=np.nan, horizon=10),
         Piecewise(vectors=np.ones((2, 3)), starts=np.array([0, 0])),
         Piecewise(vectors=np.ones((2, 3)), starts=np.array([1, 2])),
+        Piecewise(vectors=np.ones((3, 3)), starts=np.array([0, 2, 1], np.uint32)),
         Piecewise(vectors=np.ones((2, 3)), starts=np.array([0])),
         Piecewise(vectors=np.ones(3), starts=np.array([0])),
     ):
