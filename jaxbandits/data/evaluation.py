@@ -202,7 +202,12 @@ def _probabilities(log: Log, policy: object) -> tuple[Log, np.ndarray]:
         if absent:
             raise InputError(f"policy has no column for the action {absent[0]!r}; its columns are {shorten(columns)}")
         position = np.array([columns.index(name) for name in log.actions], np.int32)
-        log = dataclasses.replace(log, action=position[log.action], actions=tuple(columns), is_sorted_text=False)
+        context = log.context
+        if context is not None and context.ndim == 3 and len(columns) == len(log.actions):
+            context = context[:, np.argsort(position)]  # its arms were in alphabetical order
+        log = dataclasses.replace(
+            log, action=position[log.action], actions=tuple(columns), context=context, is_sorted_text=False
+        )
     found = _per_action("policy", policy, order, log)
     ranges.check_range("policy", found, "[0, 1]")
     totals = found.sum(axis=1)

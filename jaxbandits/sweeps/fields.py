@@ -90,7 +90,7 @@ def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[P
                 f"{next(iter(counts))}: fields of zip group {group!r} must have the same number of values, got {listed}"
             )
         values = list(zip(*(field.values for field in fields.values()), strict=True))
-        if len({tuple((type(x), x) for x in row) for row in values}) < len(values):
+        if len({tuple((isinstance(x, bool), x) for x in row) for row in values}) < len(values):  # 1 equals 1.0
             raise InputError(f"{next(iter(counts))}: some values are repeated")
     n_points = math.prod(len(next(iter(fields.values())).values) for fields in factors.values())
     if n_points > MAX_POINTS:

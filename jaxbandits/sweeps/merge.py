@@ -52,7 +52,7 @@ def _merge_part(name: str, sources: Sequence[Directory], target: Directory) -> N
     checksums = {record["sha256"]: place for place, record in records.items()}
     if len(checksums) > 1:
         raise InputError(f"part {name} differs between {' and '.join(str(place.path) for place in checksums.values())}")
-    if target in records:
+    if target in records and target.is_intact(name, records[target]):
         return
     intact = [place for place, record in records.items() if place.is_intact(name, record)]
     if records and not intact:

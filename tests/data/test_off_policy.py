@@ -252,6 +252,20 @@ def test_what_makes_estimates_worthless_is_told_with_its_number():
         Log.from_arrays(action, reward, np.full(400, 0.02), actions=2)
 
 
+def test_the_arms_of_the_context_follow_the_columns_of_the_policy():
+    """A model reads the context, whose arms are in alphabetical order; DR is then the same for any order of columns."""
+    draws = np.random.default_rng(0)
+    arm, means = draws.integers(3, size=300), np.array([0.1, 0.5, 0.9])
+    reward = (draws.random(300) < means[arm]).astype(float)
+    with pytest.warns(UserWarning, match="the arms of context"):
+        log = Log.from_arrays(np.array(NAMES)[arm], reward, np.full(300, 1 / 3), np.tile(np.eye(3), (300, 1, 1)))
+    first, second = (
+        values(evaluate(log, pd.Series([0.2, 0.1, 0.7], NAMES)[list(order)], model=lambda context: context @ means))
+        for order in (NAMES, NAMES[::-1])
+    )
+    assert second == pytest.approx(first, abs=1e-12)
+
+
 class TestIntervals:
     def test_bernstein_is_that_of_the_theorem(self):
         (action, reward, propensity, policy), model, _ = _log(2, 40)

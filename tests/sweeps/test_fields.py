@@ -34,6 +34,12 @@ def test_values(table, values):
     )
 
 
+def test_whole_numbers_repeat_equal_floats():
+    with pytest.raises(InputError, match="some values are repeated"):
+        points(split({"type": "x", "ridge": {"values": [1, 0.5, 1.0]}}, "w")[1], [])
+    assert len(points(split({"type": "x", "mode": {"values": [1, True]}}, "w")[1], [])) == 2
+
+
 def test_random_values_are_fixed_by_their_seed_and_differ_from_field_to_field():
     table = {"random": [0.1, 10.0], "n": 400, "log": True}
     found = np.asarray(_values(table))

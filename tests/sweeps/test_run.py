@@ -492,6 +492,8 @@ def test_merge_refuses_what_does_not_belong_together(finished_sweep, copy_of_swe
         merge_sweeps([copy_of_sweep], tmp_path / "all")
     assert not (tmp_path / "all" / "parts" / victim.name).exists()
     merge_sweeps([copy_of_sweep, finished_sweep], tmp_path / "both")  # another has it whole
+    merge_sweeps([finished_sweep], copy_of_sweep)  # also if the target itself has the damaged part
+    assert contents(copy_of_sweep) == contents(finished_sweep)
     assert contents(tmp_path / "both") == contents(finished_sweep)
     record = files.read_json(victim.with_suffix(".json"))
     files.write_json(victim.with_suffix(".json"), {**record, "sha256": "0" * 64})
