@@ -16,6 +16,7 @@ from jaxbandits.reproduction.sentences import (
     claims,
     growth,
     growth_over,
+    log_growth,
     mean,
     measure,
     median,
@@ -251,6 +252,9 @@ def test_a_factor_on_the_left_divides():
         lambda: wins("A") > 0.5,
         lambda: mean("A").between(),
         lambda: mean("A") < time("B"),
+        lambda: mean("A").close_to(mean("B"), within=1.0),
+        lambda: log_growth("A", unit=0.0, what="its constant"),
+        lambda: at_point({"ridge": 1.0}, {"ridge": 2.0}, factor=-1.0),
     ],
 )
 def test_comparisons_that_mean_nothing_are_refused_in_one_line(compare):

@@ -154,7 +154,7 @@ class Average:
 
     Attributes:
       labels: labels of the learners.
-      of: name of the metric; "" for the metric on the other side of the comparison, or else regret.
+      of: name of the metric; "" for the metric of the left side on the right of a comparison, or else regret.
       factor: factor of the mean or median, > 0.
       average: "mean" or "median".
     """
@@ -208,6 +208,7 @@ class Average:
 
     def close_to(self, other: "Average", within: float = COMPARABLE) -> Tests:
         """Return the tests of the claim of equivalence that the ratio of the means is in `(1 / within, within)`."""
+        _require(within > 1.0, f"within must be above 1, got {within:g}")
         region = f"between 1/{within:g} and {within:g} times that of"
         ratio = (self / other).between(1.0 / within, within)
         return Tests(
@@ -333,7 +334,7 @@ class Time:
 def mean(*labels: str, of: str = "") -> Average:
     """Return the mean over trials of the final value of a metric.
 
-    If `of` is "", the metric is regret, or the metric on the other side of the comparison.
+    If `of` is "", the metric is regret, or on the right of a comparison the metric of its left side.
     """
     return Average(labels, of)
 
@@ -341,7 +342,7 @@ def mean(*labels: str, of: str = "") -> Average:
 def median(*labels: str, of: str = "") -> Average:
     """Return the median over trials of the final value of a metric.
 
-    If `of` is "", the metric is regret, or the metric on the other side of the comparison.
+    If `of` is "", the metric is regret, or on the right of a comparison the metric of its left side.
     """
     return Average(labels, of, average="median")
 
@@ -392,6 +393,7 @@ def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quan
       what: description of `unit`.
       of: name of the metric.
     """
+    _require(unit > 0.0, f"unit must be above 0, got {unit:g}")
     words = f"slope of mean {{of}} of {{label}} in log t, divided by {what},"
     return _slopes(words, labels, of, partial(log_slope, unit=unit))
 
@@ -458,6 +460,7 @@ def at_point(
       factor: factor of the mean at the nominal point, > 0.
       of: name of the metric.
     """
+    _require(factor > 0.0, f"a factor must be above 0, got {factor:g}")
     values = ", ".join(f"{name} = {value:.4g}" for name, value in changes.items())
     others = ", ".join(f"{nominal[name]:.4g}" for name in changes)
     words = f"mean {_words_for(of)} at {values} minus {_times(factor)}that at {others}"
