@@ -262,7 +262,7 @@ class Trials:
 
 
 def unsound_values(trials: Trials, metric: str) -> np.ndarray:
-    """Return a mask `[H, S, M, ...]` of the values that make a trial fail: infinities, and NaN unless it may be missing."""
+    """Return a mask `[H, S, M, ...]` of values that make a trial fail: infinities, and NaN if it is unexpected."""
     values = trials.values[metric]
     return np.isinf(values) if metric in trials.may_be_missing else ~np.isfinite(values)
 

@@ -68,6 +68,8 @@ def write(
     from jaxbandits.reproduction.ledger.sentences import chapters
     from jaxbandits.reproduction.papers import PAPERS
 
+    if not runs.exists():
+        raise InputError(f"no such file or directory: {runs}")
     if out is None and ledger is None and pages is None:
         raise InputError(f"{runs} is a file, so at least one of --out, --pages and --ledger is needed")
     found = runs_lib.read(runs, EXPERIMENTS)

@@ -97,7 +97,8 @@ class PolicyValues(ResultTable[PolicyValue]):
             look: dict[str, Any] = curves.look(i) | {"linestyle": ""}
             # The value can lie outside its interval, since "bernstein" intersects intervals with the range of rewards.
             centre = min(max(row.value, row.low), row.high)
-            ax.errorbar(centre, i, xerr=[[centre - row.low], [row.high - centre]], capsize=2, **look | {"marker": ""})
+            colour = look["color"]
+            ax.errorbar(centre, i, xerr=[[centre - row.low], [row.high - centre]], capsize=2, color=colour)
             ax.plot(row.value, i, **look)
         ax.set_yticks(range(len(self)), [row.method for row in self])
         ax.invert_yaxis()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jaxbandits.analysis import intervals, table
 from jaxbandits.analysis.result_table import interval, point_label
 from jaxbandits.analysis.trials import sizes
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.text import fold
 
@@ -60,9 +61,11 @@ def analysis(result: "Result", metric: str | None, threshold: float | None, leve
     be computed is replaced by a line with the reason; without best points, all points are compared.
 
     Raises:
-      InputError: for an unknown metric, or a level outside (0, 1).
+      InputError: for an unknown metric, a level outside (0, 1), or a threshold that is not a finite number.
     """
     level = intervals.checked_level(level)
+    if threshold is not None:
+        ranges.real("threshold", threshold, "(-inf, inf)")
     metric, of = result.labels_with_metric(metric)
     settings = list(dict.fromkeys(tuple(_of_environment(point).items()) for t in of.values() for point in t.points))
     if len(settings) == 1:

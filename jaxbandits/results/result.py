@@ -201,8 +201,8 @@ class Result(LabelledTrials):
         For each pair, the returned table has the mean difference and the share of seeds on which the first ends below
         the second (the probability of improvement), with intervals that hold simultaneously with probability `level`
         (Bonferroni). Intervals of means are corrected for skewness, but need about 50 seeds if the skewness is strong
-        (`jaxbandits.analysis.pairs` has the measured errors). After `compare(..., until=...)` the intervals of the metric
-        on which the run stopped take the data-dependent stopping into account; those of other metrics do not. A
+        (`jaxbandits.analysis.pairs` has the measured errors). After `compare(..., until=...)` the intervals of the
+        metric on which the run stopped take the data-dependent stopping into account; those of other metrics do not. A
         difference that is the same on all seeds decides nothing.
 
         Args:

@@ -190,3 +190,5 @@ def test_a_description_without_best_points_compares_all_points(rng):
     assert f"a (rate={0.3 - best:.1f})" not in said
     with pytest.raises(InputError, match=r"level must lie in \(0, 1\)"):
         describe.analysis(Result({"a": failed}), None, None, 95)
+    with pytest.raises(InputError, match="threshold must"):
+        describe.analysis(Result({"a": failed}), None, np.nan, 0.95)

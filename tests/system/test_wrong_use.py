@@ -137,6 +137,11 @@ def test_a_manifest_that_is_none(content, tmp_path, capsys):
     assert "is no manifest of this version" in capsys.readouterr().err
 
 
+def test_a_report_of_a_path_that_does_not_exist(tmp_path, capsys):
+    assert main(["report", str(tmp_path / "nope")]) == 2
+    assert f"no such file or directory: {tmp_path / 'nope'}" in capsys.readouterr().err
+
+
 def test_a_type_that_is_no_name(tmp_path, capsys):
     file = tmp_path / "mine.toml"
     file.write_text(
