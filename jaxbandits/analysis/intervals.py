@@ -159,8 +159,10 @@ def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.9
     a, b = np.asarray(first, np.float64) / means[0], np.asarray(second, np.float64) / means[1]
     centre = np.log(means[0] / means[1])
     if np.ptp(a - b) == 0.0:
-        one = np.asarray(np.exp(centre))
-        return Estimate(one, one, one, n, deterministic=bool(np.ptp(a) == 0.0))
+        one, same = np.asarray(np.exp(centre)), bool(np.ptp(a) == 0.0)
+        if not same and np.mean(resampled_means(_blocks(a)) > 0.0) < 0.99:  # few pairs are not 0
+            return infinite_estimate(n, one)
+        return Estimate(one, one, one, n, deterministic=same)
     error = np.sqrt(np.sum((a - b) ** 2) / (n - 1) / n)
     a, b = _blocks(a), _blocks(b)
     middle = np.log(a.mean() / b.mean())
@@ -197,11 +199,13 @@ def smooth_interval(
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, steps = float(value(means)), gradient(means)
         error = rows.dot(steps).std(ddof=1) / np.sqrt(n)
+        block = _blocks(rows)
+        m, middle, ratios = len(block), value(block.mean(axis=0)), []
         if np.isfinite(centre) and error <= 1e-12 * np.abs(rows).dot(np.abs(steps)).max():  # rounding
-            one = np.asarray(centre)
-            return Estimate(one, one, one, n, deterministic=bool((rows == rows[0]).all()))
-        ratios, block = [], _blocks(rows)
-        m, middle = len(block), value(block.mean(axis=0))
+            one, same = np.asarray(centre), bool((rows == rows[0]).all())
+            # Multiples of one row have no spread, but tell little if few of them are not 0.
+            is_known = same or np.mean(np.concatenate([np.isfinite(value(p @ block / m)) for p in _parts(m)])) >= 0.99
+            return Estimate(one, one, one, n, deterministic=same) if is_known else infinite_estimate(n, centre)
         for part in _parts(m):
             resampled = part @ block / m
             slopes = gradient(resampled) @ block.T  # [resamples, m]

@@ -198,7 +198,7 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
 
 def _power(largest: np.ndarray) -> np.ndarray:
     """Return a power of two by which values are divided before they are cubed, if the cubes could leave float64."""
-    is_usual = (2.0**-200 < largest) & (largest < 2.0**200)
+    is_usual = (largest > 2.0**-200) & (largest < 2.0**200)
     return np.where(is_usual, 0, np.frexp(largest)[1])
 
 

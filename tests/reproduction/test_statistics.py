@@ -52,6 +52,20 @@ def test_the_growth_exponent_needs_enough_seeds_and_counts_lost_ones(rng):
     assert estimate.failed == 3 and estimate.n == 97 and abs(estimate.mean - 1.0) < 1e-9
 
 
+@pytest.mark.parametrize("n_positive", [1, 60])
+def test_a_single_seed_that_is_not_zero_decides_nothing(n_positive, rng):
+    """Curves that are multiples of one curve have no spread, but say little if all others are zero."""
+    records = np.asarray([10, 30, 100])
+    level = rng.uniform(1.0, 2.0, (1, 60, 1))
+    level[:, n_positive:] = 0.0
+    measured = measured_of(result_of({"a": level * records, "b": 2.0 * level * records}, records))
+    for about, truth in ((statistic.growth_exponent("panel", "a", since=0.0), 1.0),
+                         (statistic.mean_ratio("panel", "a", "b"), 0.5)):  # fmt: skip
+        claim = Claim("id", "says", about, "Figure 1", low=truth - 0.1)
+        assert about(measured).mean == pytest.approx(truth)
+        assert judge(claim, measured).decision == ("holds" if n_positive == 60 else "open")
+
+
 def test_a_difference_of_medians_covers_the_truth(rng):
     """Medians of lognormal variables are known: the 95 % interval of `first - 3 second` must hold exp(1) - 3."""
     statistics, covered = statistic.median_difference("panel", "a", "b", factor=3.0), 0
