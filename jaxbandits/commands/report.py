@@ -96,12 +96,12 @@ def write_all(directory: Path) -> None:
 
 def _write_pages(parts: "Sequence[Chapter]", directory: Path, experiments: Mapping[str, "Experiment"]) -> list[Path]:
     """Write the overview and the pages of the papers, and copy the figures of the runs into their directory."""
-    from jaxbandits.base.files import write_atomically
+    from jaxbandits.base.files import make_directory, write_atomically
     from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger import pages
 
     folder = directory / "papers"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_directory(folder)
     played = {run.experiment for part in parts for run in part.runs}
     families = {run.family for part in parts for run in part.runs}
     not_run = [
@@ -124,6 +124,7 @@ _LARGEST_SVG = 200_000  # bytes; figures of many points are smaller as PNG
 
 def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) -> str:
     """Return the figure of a run, else an earlier figure at that path, else a preview from the gallery."""
+    from jaxbandits.base.files import make_directory
     from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger.markdown import plain
 
@@ -134,7 +135,7 @@ def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) 
         source = run.directory / made
         if source.stat().st_size > _LARGEST_SVG and (smaller := source.with_suffix(".png")).is_file():
             source = smaller
-        figures.mkdir(parents=True, exist_ok=True)
+        make_directory(figures)
         for earlier in figures.glob(f"{name}.*"):
             earlier.unlink()
         shutil.copyfile(source, figures / f"{name}{source.suffix}")

@@ -12,6 +12,7 @@ from jaxbandits import OFUL, Grid, HeavyTailed, InputError, Sweep, compare, plug
 from jaxbandits.base.pytree import param
 from jaxbandits.cli import main
 from jaxbandits.coco import OFWTVC, LinearConstraints
+from jaxbandits.commands import report
 from jaxbandits.domains import Box
 from jaxbandits.dro import Groups, adult_like
 from jaxbandits.oco import OGD
@@ -140,6 +141,12 @@ def test_a_manifest_that_is_none(content, tmp_path, capsys):
 def test_a_report_of_a_path_that_does_not_exist(tmp_path, capsys):
     assert main(["report", str(tmp_path / "nope")]) == 2
     assert f"no such file or directory: {tmp_path / 'nope'}" in capsys.readouterr().err
+
+
+def test_pages_of_a_report_below_a_file(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot create"):
+        report._write_pages([], tmp_path / "file" / "pages", {})
 
 
 def test_a_type_that_is_no_name(tmp_path, capsys):
