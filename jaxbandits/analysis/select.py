@@ -45,7 +45,7 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
             f"metric {metric!r} is a vector with axes ({axes}); `by` must be a function of the metric's values, an "
             "array [seeds, ...]"
         )
-    n = _n_choosing(label, select, len(trials.seeds))
+    n = n_choosing(label, select, len(trials.seeds))
     worst = np.inf if minimise else -np.inf
     chosen = np.where(usable.reshape(*usable.shape, *[1] * (values.ndim - 2)), values, worst)[:, :n]
     criterion = by if callable(by) else _BY[by]
@@ -130,7 +130,7 @@ def _score(criterion: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
         raise InputError(f"`by` must return one number for an array of shape {values.shape}: {why}") from None
 
 
-def _n_choosing(label: str, select: object, n_seeds: int) -> int:
+def n_choosing(label: str, select: object, n_seeds: int) -> int:
     """Return the number of seeds for the choice; these are the first seeds."""
     if isinstance(select, numbers.Integral) and not isinstance(select, bool):
         n = int(select)

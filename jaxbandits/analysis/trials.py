@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -154,6 +154,21 @@ class Trials:
             points=tuple(self.points[h] for h in rows),
             healthy=self.healthy[rows],
             inadmissible=self.inadmissible[rows],
+        )
+
+    def on_seeds(self, seeds: Collection[int]) -> "Trials":
+        """Return the trials on those of the given seeds that were run.
+
+        Raises:
+          InputError: if none of them was run.
+        """
+        is_kept = np.isin(self.seeds, np.asarray(list(seeds), self.seeds.dtype))
+        return dataclasses.replace(
+            self,
+            values={name: values[:, is_kept] for name, values in self.values.items()},
+            seeds=self.seeds[is_kept],
+            healthy=self.healthy[:, is_kept],
+            inadmissible=self.inadmissible[:, is_kept],
         )
 
     def at_horizon(self) -> "Trials":

@@ -1,14 +1,15 @@
 """Text descriptions of a result: its contents and its statistics."""
 
+import dataclasses
 import json
 import time
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jaxbandits.analysis import intervals, table
+from jaxbandits.analysis import intervals, select, table
 from jaxbandits.analysis.result_table import interval, point_label
-from jaxbandits.analysis.trials import sizes
+from jaxbandits.analysis.trials import Trials, sizes
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.text import fold
@@ -17,10 +18,8 @@ if TYPE_CHECKING:
     from jaxbandits.results.result import Result
 
 _LONGEST = 100  # largest length of a setting on a line
-_CHOSEN = (
-    "The tables from here on use all seeds, also those by which the points were chosen.\n"
-    "The intervals do not take this into account, so that they miss more often than their level says."
-)
+_SELECT = 0.5  # fraction of the seeds by which points are chosen
+_OTHERS = "The tables from here on use only the seeds by which no point was chosen."
 _NOT_SAID = ("digest", "programs")  # entries of a specification that do not help a reader
 
 
@@ -100,8 +99,8 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
                     lambda: _best(result, metric, swept, level, kept),
                 )
             )
-        contestants = result.only({label: [kept.get(label, 0)] for label in of}) if kept else result
-        about, note = ("pairs of the best points", f"{_CHOSEN}\n") if kept else ("pairs", "")
+        contestants = _evaluation(result, swept, {label: kept.get(label, 0) for label in of}) if kept else result
+        about, note = ("pairs of the best points", f"{_OTHERS}\n") if kept else ("pairs", "")
         parts.append(_try(about, lambda: f"{note}{contestants.pairs(metric, level=level)}"))
         parts.append(_try("growth", lambda: str(contestants.growth(metric, level=level))))
         if threshold is not None:
@@ -113,12 +112,23 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
 
 def _best(result: "Result", metric: str, swept: Mapping[str, Any], level: float, kept: dict[str, int]) -> str:
     rows = []
-    for label, found in result.only(dict.fromkeys(swept)).best(metric, level=level).items():
+    for label, found in result.only(dict.fromkeys(swept)).best(metric, select=_SELECT, level=level).items():
         kept[label] = found.index
         rows.append([point_label(label, found.point), table.number(found.value), *interval(found.estimate)])
     return table.align(
         ["best point", "mean on selection seeds", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows
     )
+
+
+def _evaluation(result: "Result", swept: Mapping[str, Trials], points: Mapping[str, int]) -> "Result":
+    """Return one point of each label, on the seeds by which no point was chosen; labels without such seeds are omitted.
+
+    On the other seeds the chosen points look better than they are, so that paired tests would decide too often.
+    """
+    chosen = {s for label, t in swept.items() for s in t.seeds[: select.n_choosing(label, _SELECT, len(t.seeds))]}
+    rest = {label: set(result[label].seeds.tolist()) - chosen for label in points}
+    trials = {label: result[label].at([h]).on_seeds(rest[label]) for label, h in points.items() if rest[label]}
+    return dataclasses.replace(result, trials=trials)
 
 
 def _try(title: str, make: Callable[[], object]) -> str:
