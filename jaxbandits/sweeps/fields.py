@@ -124,7 +124,7 @@ def _values(table: JsonObject, where: str, path: str) -> list[Any]:
     if kind == "logspace":
         return np.geomspace(low, high, n).tolist()
     seed = ranges.integer(f"{where}.seed", table.get("seed", 0), f"[0, {2**32 - 1}]")
-    draws = np.random.default_rng([seed, zlib.crc32(path.encode())]).random(n)  # different draws for every field
+    draws = np.random.default_rng([seed, zlib.crc32(path.encode())]).random(n)  # the same draws for the same path
     if ranges.flag(f"{where}.log", table.get("log", False)):
         return np.exp(math.log(low) + draws * (math.log(high) - math.log(low))).tolist()
     return (low + draws * (high - low)).tolist()
