@@ -55,7 +55,8 @@ class DoG(GradientLearner):
 
     def advance(self, t: jax.Array, state: DoGState, x: Point, grad: Point) -> DoGState:
         del t, x
-        distance = jnp.maximum(state.distance, points.norm(state.x))  # x_1 is the origin
+        moved = points.subtract(state.x, self.domain.zero(self.dim))
+        distance = jnp.maximum(state.distance, points.norm(moved))
         energy = points.nan_if_infinite(state.energy + points.inner(grad, grad))
         step = distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
         return DoGState(

@@ -64,7 +64,8 @@ class DoWG(GradientLearner):
 
     def advance(self, t: jax.Array, state: DoWGState, x: Point, grad: Point) -> DoWGState:
         del t, x
-        distance = jnp.maximum(state.distance, points.norm(state.x))  # x_1 is the origin
+        moved = points.subtract(state.x, self.domain.zero(self.dim))
+        distance = jnp.maximum(state.distance, points.norm(moved))
         weight = distance * distance
         energy = points.nan_if_infinite(state.weighted_energy + weight * points.inner(grad, grad))
         step = weight / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))

@@ -53,9 +53,11 @@ class OptimisticFTRL2022(GradientLearner):
 
     def init(self, key: jax.Array) -> OptimisticFTRL2022State:
         del key  # deterministic
-        zero = self.domain.zero(self.dim)
+        zero = points.zeros(self.dim)
         nu = 2.0 * self.domain.diameter * self.lipschitz if self.offset is None else self.offset
-        return OptimisticFTRL2022State(x=zero, gradient_sum=zero, hint=zero, denominator=jnp.zeros(()) + nu)
+        return OptimisticFTRL2022State(
+            x=self.domain.zero(self.dim), gradient_sum=zero, hint=zero, denominator=jnp.zeros(()) + nu
+        )
 
     def advance(self, t: jax.Array, state: OptimisticFTRL2022State, x: Point, grad: Point) -> OptimisticFTRL2022State:
         del t, x

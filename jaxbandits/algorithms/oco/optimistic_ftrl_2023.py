@@ -52,8 +52,10 @@ class OptimisticFTRL2023(GradientLearner):
 
     def init(self, key: jax.Array) -> OptimisticFTRL2023State:
         del key  # deterministic
-        zero = self.domain.zero(self.dim)
-        return OptimisticFTRL2023State(x=zero, gradient_sum=zero, hint=zero, denominator=jnp.zeros(()))
+        zero = points.zeros(self.dim)
+        return OptimisticFTRL2023State(
+            x=self.domain.zero(self.dim), gradient_sum=zero, hint=zero, denominator=jnp.zeros(())
+        )
 
     def advance(self, t: jax.Array, state: OptimisticFTRL2023State, x: Point, grad: Point) -> OptimisticFTRL2023State:
         del t, x

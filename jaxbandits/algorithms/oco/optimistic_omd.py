@@ -55,8 +55,8 @@ class OptimisticOMD(GradientLearner):
 
     def init(self, key: jax.Array) -> OptimisticOMDState:
         del key  # deterministic
-        zero = self.domain.zero(self.dim)
-        return OptimisticOMDState(x=zero, center=zero, hint=zero, variation=jnp.zeros(()))
+        first = self.domain.zero(self.dim)
+        return OptimisticOMDState(x=first, center=first, hint=points.zeros(self.dim), variation=jnp.zeros(()))
 
     def advance(self, t: jax.Array, state: OptimisticOMDState, x: Point, grad: Point) -> OptimisticOMDState:
         del t, x

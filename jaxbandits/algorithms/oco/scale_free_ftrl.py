@@ -55,7 +55,7 @@ class ScaleFreeFTRL(GradientLearner):
 
     def init(self, key: jax.Array) -> ScaleFreeFTRLState:
         del key  # deterministic
-        return ScaleFreeFTRLState(gradient_sum=self.domain.zero(self.dim), energy=jnp.zeros(()))
+        return ScaleFreeFTRLState(gradient_sum=points.zeros(self.dim), energy=jnp.zeros(()))
 
     def point(self, t: jax.Array, state: ScaleFreeFTRLState) -> Point:
         del t

@@ -18,6 +18,7 @@ from jaxbandits.algorithms.oco.scale_free_ftrl import ScaleFreeFTRL
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import validate
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.box import Box
 from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.domains.whole_space import WholeSpace
 from tests.algorithms.oco.replay_oco import plays_of
@@ -328,6 +329,55 @@ def test_rotation_and_reflection(name, rng):
 def test_zero_gradients_stay_at_the_origin(name):
     plays = plays_of(UNIT[name], np.concatenate([np.zeros((149, 2)), np.ones((1, 2))]))
     np.testing.assert_array_equal(plays, 0.0)
+
+
+def _plays_on_box(name, grads):
+    """Return the plays `[T + 1, d]` of the formulas in the headers of the modules, on the box [0.2, 1]^d."""
+    d = grads.shape[1]
+    diameter = 0.8 * np.sqrt(d)
+    total, hint, energy, reach, weighted, variation = np.zeros(d), np.zeros(d), 0.0, 1e-3, 0.0, 0.0
+    nu, n_2023 = 2.0 * diameter, 0.0
+    first = x = center = np.full(d, 0.2)
+    plays = [x]
+    for g in grads:
+        error = np.linalg.norm(g - hint)
+        reach = max(reach, np.linalg.norm(x - first))
+        energy, weighted, total = energy + g @ g, weighted + reach**2 * (g @ g), total + g
+        if name == "scale_free_ftrl":
+            x = np.clip(-total / np.sqrt(energy), 0.2, 1.0)
+        elif name == "dog":
+            x = np.clip(x - reach / np.sqrt(energy) * g, 0.2, 1.0)
+        elif name == "dowg":
+            x = np.clip(x - reach**2 / np.sqrt(weighted) * g, 0.2, 1.0)
+        elif name == "ftrl_2022":
+            nu = nu + diameter**2 / nu * error**2
+            x = np.clip(-(diameter**2 / nu) / 2.0 * (total + g), 0.2, 1.0)
+        elif name == "ftrl_2023":
+            n_2023 += min(diameter**2 / n_2023 * error**2 / 2.0, diameter * error) if n_2023 else diameter * error
+            x = np.clip(-(diameter**2) / n_2023 * (total + g), 0.2, 1.0)
+        else:
+            center = np.clip(center - diameter / np.sqrt(1.0 + 4.0 + variation) * g, 0.2, 1.0)
+            variation += error**2
+            x = np.clip(center - diameter / np.sqrt(1.0 + 4.0 + variation) * g, 0.2, 1.0)
+        hint = g
+        plays.append(x)
+    return np.stack(plays)
+
+
+@pytest.mark.parametrize("name", ["scale_free_ftrl", "dog", "dowg", "ftrl_2022", "ftrl_2023", "omd"])
+def test_the_first_point_of_a_domain_is_neither_a_gradient_nor_a_hint(name, rng):
+    makers = {
+        "scale_free_ftrl": ScaleFreeFTRL,
+        "dog": DoG,
+        "dowg": DoWG,
+        "ftrl_2022": OptimisticFTRL2022,
+        "ftrl_2023": OptimisticFTRL2023,
+        "omd": OptimisticOMD,
+    }
+    grads = rng.standard_normal((6, 3))
+    learner = makers[name](dim=3, domain=Box(dim=3, low=0.2, high=1.0))
+    plays = plays_of(learner, np.append(grads, grads[:1], axis=0), False)
+    np.testing.assert_allclose(plays, _plays_on_box(name, grads), rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("exponent", [-20, 9])
