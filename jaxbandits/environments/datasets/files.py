@@ -7,11 +7,14 @@ polars handles byte-order marks, Windows line ends, quotes and gzip. Blank lines
 cell that is empty or has the wrong type raises `InputError`.
 """
 
+import contextlib
 import gzip
+import io
+import itertools
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 Path: TypeAlias = str | os.PathLike[str]
+_BOM = b"\xef\xbb\xbf"
+_SPACE = b" \t\r\n" + _BOM
+_REPEATED = "_duplicated_{}"  # suffix that polars appends to repeated names of columns
 _SEPARATORS = {",": "commas", "\t": "tabs", " ": "spaces"}
 _KINDS = {"number": "a finite number", "integer": "a whole number", "text": "a name"}
 _HINT = " (encode text as numbers; fill in missing values or leave out their rows)"
@@ -82,8 +88,9 @@ class TextFile:
         self.path, self._missing, self._quote, self._separator = path, list(missing), quote, separator
         self._header, self._skip, self._comment = ranges.flag("header", header), skip, comment
         check_readable(path)
+        self._skip += self._count_leading_lines()
         first, pl = self._scan(n_rows=1, truncate_ragged_lines=True), polars()
-        cells = _plain(pl.Series(first.columns)) if header else pl.Series(map(str, range(first.width)))
+        cells = pl.Series(_distinct(_plain(pl.Series(first.columns))) if header else map(str, range(first.width)))
         if names and len(names) != len(cells):
             fields = f"{' '.join(names[:6])}{' ...' * (len(names) > 6)}"
             wanted = f"{len(names)} fields ({fields}) with {_SEPARATORS.get(separator, repr(separator))} between them"
@@ -101,12 +108,14 @@ class TextFile:
         """Return the name of a column, given its name or its index; negative indices count from the end.
 
         Raises:
-          InputError: if the column does not exist.
+          InputError: if the column does not exist, or if several columns have this name.
         """
         width = len(self.names)
         if isinstance(column, str) and self._header:
             if column not in self.names:
                 raise unknown_name(f"column of {self.path}", column, self.names)
+            if column + _REPEATED.format(0) in self.names:
+                raise InputError(f"{role}: several columns of {self.path} have the name {column!r}: pass a number")
             return column
         if isinstance(column, str):
             raise InputError(f"{role} {column!r} is a name, but header=False needs the number of a column")
@@ -185,7 +194,17 @@ class TextFile:
         lines = pl.DataFrame({"text": text}).with_row_index("number", 1)[self._skip :]
         if self._comment is not None:
             lines = lines.filter(~pl.col("text").str.starts_with(self._comment))
+        if self._quote in "".join(text):  # a line that begins within quotes belongs to the row of the line before it
+            quotes = lines["text"].str.count_matches(self._quote, literal=True).cast(pl.Int64)
+            lines = lines.filter((quotes.cum_sum() - quotes) % 2 == 0)
         return lines[1:] if self._header else lines
+
+    def _count_leading_lines(self) -> int:
+        """Return the number of lines between the first `skip` lines and the table: blank lines and comments."""
+        comment = (self._comment or "\n").encode()  # without comments, a blank line
+        with _opened(self.path) as file:
+            lines = itertools.islice(file, self._skip, None)
+            return sum(1 for _ in itertools.takewhile(lambda a: a.startswith(comment) or not a.strip(_SPACE), lines))
 
     def _scan(self, types: Sequence[Any] | None = None, **reading: Any) -> "pl.DataFrame":
         """Read the file with polars; columns are text if `types` is None or if a cell does not have its type."""
@@ -277,14 +296,26 @@ def read_bytes(path: Path) -> bytes:
     Raises:
       InputError: if the file cannot be read.
     """
+    with _opened(path) as file:
+        return file.read().removeprefix(_BOM)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[gzip.GzipFile | io.BufferedReader]:
+    """Open a file, plain or compressed, for reading bytes in a `with` block.
+
+    Raises:
+      InputError: if the file cannot be read.
+    """
     check_readable(path)
     try:
         with open(path, "rb") as file:
-            data = file.read()
-        data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+            is_compressed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            with gzip.open(file) if is_compressed else contextlib.nullcontext(file) as content:
+                yield content
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot read {path}: {error}") from None
-    return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def check_readable(path: Any) -> None:
@@ -301,3 +332,12 @@ def _plain(cells: "pl.Series") -> "pl.Series":
     """Return a column in which cells of text have no surrounding spaces and quotes."""
     is_text = cells.dtype == polars().String
     return cells.str.strip_chars().str.replace(r'^"(.*)"$', "$1") if is_text else cells
+
+
+def _distinct(names: "pl.Series") -> list[str]:
+    """Return the names of columns with a suffix for repeated names, which polars may have told apart by spaces."""
+    found: list[str] = []
+    for name in names:
+        candidates = itertools.chain([name], map(f"{name}{_REPEATED}".format, itertools.count()))
+        found.append(next(text for text in candidates if text not in found))
+    return found

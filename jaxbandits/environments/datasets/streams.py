@@ -126,6 +126,8 @@ def finish(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Standardise features and append a feature that is always 1, each if requested; return features and targets."""
     if ranges.flag("standardise", standardise):
+        # Columns are scaled by powers of two, without rounding, so that squares neither overflow nor underflow.
+        features = features * np.ldexp(1.0, np.clip(-np.frexp(np.abs(features).max(axis=0))[1], -1000, 1000))
         size = np.abs(features).max(axis=0)
         features = features - features.mean(axis=0)
         spread = np.sqrt(np.mean(features**2, axis=0))

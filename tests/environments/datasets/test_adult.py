@@ -106,7 +106,7 @@ def test_unreadable_files(tmp_path):
     (tmp_path / "adult.test").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"adult.test: not UTF-8 text"):
         load_adult(tmp_path)
-    with pytest.raises(InputError, match=r"adult\.data, line 1: expected 15 fields"):
+    with pytest.raises(InputError, match=r"adult\.data holds no rows"):
         load_adult(write(tmp_path, "\n"))
     unknown = "\n".join(line for line in PEOPLE.splitlines() if "?" in line)
     with pytest.raises(InputError, match=r"has no row without missing values in adult\.data and adult\.test"):

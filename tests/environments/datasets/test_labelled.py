@@ -38,6 +38,13 @@ def test_every_format_gives_the_same_table(path):
         features = features[:, [0, 2]]
     np.testing.assert_array_equal(features, FEATURES)
     assert list(labels) == ([1.0, -1.0, 1.0] if "libsvm" in path.name else ["pine", "oak", "pine"])
+
+
+@pytest.mark.parametrize("start", ["\n", "% rows\n\n", "\n  \n% rows\n\n"])
+def test_blank_lines_after_the_header_of_an_arff_file(tmp_path, start):
+    path = tmp_path / "forest.arff"
+    path.write_text(ARFF.replace("@data\n", f"@data\n{start}"))
+    np.testing.assert_array_equal(load_labelled(path)[0][:, 0], FEATURES[:, 0])
     made = TableBandit.from_file(path, order="given", standardise=True, intercept=True)
     assert made.n_arms == 2 and made.dim == 2 * (4 if "arff" in path.name else 3) and made.order == "given"
     pines = 0 if "libsvm" not in path.name else 1  # labels in sorted order: oak before pine, -1 before 1

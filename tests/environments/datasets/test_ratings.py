@@ -108,7 +108,7 @@ class TestErrors:
             load(tmp_path / "nowhere")
         with pytest.raises(InputError, match=r"cannot read .*: Is a directory"):
             load(tmp_path)
-        with pytest.raises(InputError, match=r"empty, line 1: expected"):
+        with pytest.raises(InputError, match=r"empty holds no rows"):
             load(write("\n \n", "empty"))
         with pytest.raises(InputError, match=r"text, line 1: (column 3 \(rating\) must be a finite number|expected 3)"):
             load(write("1\t1\t\u0663\t1\n", "text"))
