@@ -5,10 +5,12 @@ contains the ball of radius r around c and y is in the shrunk set, then `y + del
 and every delta <= shrink r. With c = 0 this is the set that papers write as K_delta = (1 - delta / r) K.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree
 from jaxbandits.domains import points, protocol
@@ -64,9 +66,16 @@ class Shrunk:
 
     @property
     def project(self) -> Callable[[Point], Point]:
-        """The method `project(x)` of `protocol.Domain`."""
+        """The method `project(x)` of `protocol.Domain`; a point whose preimage lies in `base` is returned unchanged."""
         of_base = self.base.project
-        return lambda x: self._image(of_base(self._preimage(x)))
+
+        def project(x: Point) -> Point:
+            preimage = self._preimage(x)
+            nearest = of_base(preimage)
+            moved = [jnp.any(a != b) for a, b in zip(*map(jax.tree.leaves, (nearest, preimage)), strict=True)]
+            return points.where(functools.reduce(jnp.logical_or, moved), self._image(nearest), x)
+
+        return project
 
     @property
     def contains(self) -> Callable[[Point], jax.Array]:

@@ -59,11 +59,17 @@ class Spectrahedron:
         return jnp.where(value < 0.0, self.radius, 0.0) * jnp.outer(vector, vector), guess
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[n, n]` (Frobenius norm), by projecting the eigenvalues of the symmetric part."""
-        values, vectors = jnp.linalg.eigh(_symmetric(x))
+        """Return the nearest point `[n, n]` (Frobenius norm), by projecting the eigenvalues of the symmetric part.
+
+        A symmetric part that lies in the set, up to the rounding errors of its eigenvalues, is returned unchanged.
+        """
+        c = _symmetric(x)
+        values, vectors = jnp.linalg.eigh(c)
         kept = jnp.maximum(values, 0.0)
-        kept = jnp.where(jnp.sum(kept) > self.radius, project_simplex(values, self.radius), kept)
-        return _symmetric((vectors * kept) @ vectors.T)
+        too_large = jnp.sum(kept) > self.radius
+        inside = ~too_large & (values[0] >= -len(c) * jnp.finfo(c.dtype).eps * values[-1])
+        kept = jnp.where(too_large, project_simplex(values, self.radius), kept)
+        return jnp.where(inside, c, _symmetric((vectors * kept) @ vectors.T))
 
 
 def _symmetric(x: jax.Array) -> jax.Array:

@@ -20,6 +20,8 @@ from jaxbandits.base.pytree import validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.box import Box
 from jaxbandits.domains.reductions import surrogate_gradient
+from jaxbandits.domains.shrunk import Shrunk
+from jaxbandits.domains.spectrahedron import Spectrahedron
 from jaxbandits.domains.whole_space import WholeSpace
 from tests.algorithms.oco.replay_oco import plays_of
 from tests.reference import oco_baselines as reference
@@ -443,6 +445,23 @@ def test_surrogate_gradient(dim, rng):
         for _ in range(10):
             u = reference.onto_ball(rng.standard_normal(dim), 1.0)
             assert grad @ (x - u) <= told @ (y - u) + 1e-13
+
+
+@pytest.mark.parametrize(
+    ("domain", "y"),
+    [
+        (Shrunk(base=L2Ball(), shrink=0.3), [[0.1, 0.2], [0.3, 0.07]]),
+        (Shrunk(base=Box(dim=(2, 2), low=-0.4, high=1.0), shrink=0.3), [[0.1, 0.2], [0.3, 0.07]]),
+        (Spectrahedron(), [[0.31, 0.17], [0.17, 0.41]]),
+        (Spectrahedron(), [[0.07, 0.21], [0.21, 0.63]]),  # of rank one, up to rounding errors
+    ],
+)
+def test_surrogate_gradient_inside_is_the_gradient(domain, y, rng):
+    """Rounding errors of a projection that moves points of the set would remove a component of every gradient."""
+    y, grad = jnp.asarray(y), jnp.asarray(rng.standard_normal((2, 2)))
+    for sign in (1.0, -1.0):
+        found = surrogate_gradient(domain, sign * grad, y, domain.project(y))
+        np.testing.assert_array_equal(found, sign * grad)
 
 
 @pytest.mark.slow

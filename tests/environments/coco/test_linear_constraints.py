@@ -10,7 +10,9 @@ import scipy.optimize
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.box import Box
 from jaxbandits.domains.nuclear import NuclearBall
+from jaxbandits.domains.simplex import Simplex
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.types import PointDecision
 from tests import compiled
@@ -216,3 +218,11 @@ class TestBatch:
 def test_refuses(fields):
     with pytest.raises(InputError):
         validate(LinearConstraints(dim=2, **fields))
+
+
+def test_the_domain_must_contain_the_origin():
+    for domain in (Simplex(), Box(dim=2, low=1.0, high=np.array([2.0, 3.0]))):
+        with pytest.raises(InputError, match=r"LinearConstraints\.domain must contain the origin, which"):
+            validate(LinearConstraints(dim=2, domain=domain))
+    for domain in (Box(dim=2, low=0.0), L2Ball(radius=np.array([1.0, 2.0, 3.0]))):
+        validate(LinearConstraints(dim=2, domain=domain))

@@ -8,6 +8,7 @@ import pytest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains import Box, L1Ball, L2Ball, NuclearBall
+from jaxbandits.domains.simplex import Simplex
 from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
 from jaxbandits.types import PointDecision
 from tests.reference import convex_sets
@@ -139,3 +140,11 @@ def test_derived_metrics():
 def test_refuses(fields):
     with pytest.raises(InputError):
         validate(QuadraticConstraints(dim=2, **fields))
+
+
+def test_the_domain_must_contain_the_origin():
+    for domain in (Simplex(), Box(dim=2, low=1.0, high=np.array([2.0, 3.0]))):
+        with pytest.raises(InputError, match=r"QuadraticConstraints\.domain must contain the origin, which"):
+            validate(QuadraticConstraints(dim=2, domain=domain))
+    for domain in (Box(dim=2, low=0.0), L2Ball(radius=np.array([1.0, 2.0, 3.0]))):
+        validate(QuadraticConstraints(dim=2, domain=domain))
