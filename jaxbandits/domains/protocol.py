@@ -9,9 +9,11 @@ from typing import Any, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, PyTree
+from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 
 
@@ -81,6 +83,39 @@ def check(domain: ConvexSet, name: str, *members: str) -> None:
         if not hasattr(domain, member):
             has = ", ".join(offers(domain)) or "no member of a domain"
             raise InputError(f"{name} must have {member!r}; {type(domain).__name__} lacks it (it has: {has})")
+
+
+def check_member(domain: ConvexSet, x: Point, shape: Shape, name: str) -> None:
+    """Check that a point given by the user lies in a domain; sweeps and sets without `contains` are not checked.
+
+    Raises:
+      InputError: if the point lies outside; the message begins with `name`.
+    """
+    if not _has_member(domain, x, shape):
+        raise InputError(f"{name} must lie in the domain {format_value(domain)}, got {format_value(x)}")
+
+
+def check_origin(domain: ConvexSet, shape: Shape, name: str) -> None:
+    """Check that a domain contains the origin; sweeps and sets without `contains` are not checked.
+
+    Raises:
+      InputError: if it does not; the message begins with `name`, the name of the field that contains the domain.
+    """
+    if not _has_member(domain, points.zeros(shape), shape):
+        raise InputError(f"{name} must contain the origin, which {format_value(domain)} does not")
+
+
+def _has_member(domain: ConvexSet, x: Point, shape: Shape) -> bool:
+    """Return False if `x` lies outside the domain; True if it lies inside, or if this is not known."""
+    shapes = [np.shape(leaf) for leaf in jax.tree.leaves(points.zeros(shape))]
+    is_single = [np.shape(leaf) for leaf in jax.tree.leaves(x)] == shapes
+    is_single &= all(np.shape(leaf) in ((), *shapes) for leaf in jax.tree.leaves(domain))
+
+    def lies_inside(dtype: Any) -> bool:
+        return bool(np.all(contains(domain, jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), x))))
+
+    # Points given in float32 may lie outside by more than a rounding error of float64, which is no mistake.
+    return not is_single or lies_inside(float) or lies_inside(jnp.float32)
 
 
 def contains(domain: ConvexSet, x: Point) -> jax.Array:

@@ -9,7 +9,9 @@ _HALVINGS = 60  # number of bisection steps, enough for float64
 
 
 def divergence(p: float, q: float) -> float:
-    """Return kl(p, q), the divergence of Bernoulli distributions with p in [0, 1] and q in (0, 1)."""
+    """Return kl(p, q), the divergence of Bernoulli distributions with p and q in [0, 1]; it may be infinite."""
+    if q in (0.0, 1.0):
+        return 0.0 if p == q else math.inf
     success = p * math.log(p / q) if p > 0.0 else 0.0
     failure = (1.0 - p) * math.log((1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0
     return success + failure

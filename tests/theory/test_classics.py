@@ -11,6 +11,8 @@ from jaxbandits.theory import classics
 def test_the_constant_of_lai_and_robbins():
     assert classics.divergence(0.0, 0.5) == pytest.approx(np.log(2.0))
     assert classics.divergence(0.25, 0.5) == pytest.approx(0.25 * np.log(0.5) + 0.75 * np.log(1.5))
+    assert classics.divergence(1.0, 1.0) == 0.0 and classics.divergence(0.5, 0.0) == np.inf
+    assert classics.lai_robbins([1.0, 0.5]) == 0.0
     assert classics.lai_robbins([0.5, 0.25, 0.5]) == pytest.approx(0.25 / classics.divergence(0.25, 0.5))
     assert classics.lai_robbins([0.9, 0.8]) == pytest.approx(2.252, abs=5e-4)  # Garivier & Cappe, Figure 1
 

@@ -54,6 +54,12 @@ class PointLearner(abc.ABC):
         protocol.check(self.domain, f"{name}.domain", *self.oracles)
         if self.start is not None:
             points.check(self.start, self.dim, f"{name}.start")
+            protocol.check_member(self._start_set, self.start, self.dim, f"{name}.start")
+
+    @property
+    def _start_set(self) -> ConvexSet:
+        """Set in which the first point must lie."""
+        return self.domain
 
 
 @pytree
@@ -102,6 +108,10 @@ class BanditLearner(PointLearner):
     def _c(self) -> ArrayLike:
         """Constant c; with the default 0.9 r, delta is below r for every horizon."""
         return 0.9 * self.domain.inner_radius(self.dim) if self.c is None else self.c
+
+    @property
+    def _start_set(self) -> Shrunk:
+        return self._shrunk
 
     @property
     def _shrunk(self) -> Shrunk:

@@ -81,7 +81,8 @@ class GroupLearner(abc.ABC):
         """
         diameter_sq, lipschitz = self.diameter_sq, self.lipschitz
         if diameter_sq is None:
-            centered = self.start is None and hasattr(self.domain, "radius")  # a ball in some norm, from its centre
+            # The first model is the centre of a ball in some norm; Spectrahedron has a radius but no centre.
+            centered = self.start is None and hasattr(self.domain, "radius") and hasattr(self.domain, "center")
             reach = self.domain.diameter / 2.0 if centered else self.domain.diameter
             diameter_sq = jnp.where(jnp.isfinite(reach), jnp.square(reach) / 2.0, 1.0)
         if lipschitz is None:
@@ -110,6 +111,7 @@ class GroupLearner(abc.ABC):
             raise InputError(f"either {name}.dim or {name}.start must be given")
         if self.dim is not None and self.start is not None:
             points.check(self.start, self.dim, f"{name}.start")
+            protocol.check_member(self.domain, self.start, self.dim, f"{name}.start")
         derived = any(getattr(self, field) is None for field in self.steps_from_diameter)
         if derived and self.diameter_sq is None and np.isinf(np.asarray(self.domain.diameter)).any():
             needed = " and ".join(self.steps_from_diameter)

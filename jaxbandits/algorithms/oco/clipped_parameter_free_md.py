@@ -102,4 +102,6 @@ class ClippedParameterFreeMD(GradientLearner):
         """Return min(1, D_t / ||y_t||) `[]`."""
         length_sq = points.inner(state.y, state.y)
         outside = length_sq > state.radius_sq
-        return jnp.where(outside, jnp.sqrt(state.radius_sq / jnp.where(outside, length_sq, 1.0)), 1.0)
+        return jnp.where(
+            outside, jnp.sqrt(state.radius_sq / jnp.where(outside, points.nan_if_infinite(length_sq), 1.0)), 1.0
+        )

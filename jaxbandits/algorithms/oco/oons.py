@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.oco.constants import scaled_constants
 from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.algorithms.oco.multipliers import MULTIPLIERS
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
@@ -98,6 +98,8 @@ class OONS(GradientLearner):
         return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
 
     def check(self) -> None:
+        if not isinstance(self.domain, L2Ball):
+            raise InputError(f"OONS.domain must be an L2Ball(...), got {format_value(self.domain)}")
         if bool(jnp.any(jnp.asarray(self._diameter) < jnp.asarray(self.domain.radius))):
             raise InputError("OONS.diameter must be at least the radius of the domain (the analysis needs ||x|| <= D)")
 

@@ -73,7 +73,7 @@ class OptaxLearner:
     options: Any = static((), doc="fixed keyword arguments of make, as (name, value) pairs")
     domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
     oracle: bool = static(False, BOOL, doc="True: pass value_fn, for which the feedback must contain the loss function")
-    skip_zero_gradients: bool = static(False, BOOL, doc="True: do not update if the gradient is exactly zero")
+    skip_zero_gradients: bool = static(False, BOOL, doc="True: do not update if the square of the gradient is zero")
 
     def __post_init__(self) -> None:
         # Make mappings sweepable or hashable; values may be tracers.
@@ -224,7 +224,8 @@ class OptaxLearner:
         after = self._step(state, response.grad, response.loss, value_fn)
         after = jax.tree.map(lambda new, old: _cast(new, old.dtype), after, state)
         if self.skip_zero_gradients:
-            after = points.where(points.inner(response.grad, response.grad) > 0.0, after, state)
+            is_zero = points.inner(response.grad, response.grad) == 0.0  # False for NaN, which the state shall show
+            after = points.where(is_zero, state, after)
         return after
 
     def _step(self, state: OptaxLearnerState, grad: Any, value: jax.Array, value_fn: Any) -> OptaxLearnerState:

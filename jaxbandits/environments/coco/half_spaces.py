@@ -11,12 +11,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxbandits.base import trees
-from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.numerics import rng
 
 
@@ -50,17 +47,6 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
     # In one dimension, `across` consists of rounding errors only.
     across = across * 0.0 if size == 1 else across / jnp.linalg.norm(across)
     return downhill, (across * jnp.sqrt(1.0 - conflict * conflict) + downhill * conflict) * slope
-
-
-def check_origin(name: str, domain: ConvexSet, shape: tuple[int, ...]) -> None:
-    """Check that a domain contains the origin, which satisfies all constraints; a sweep of domains is not checked.
-
-    Raises:
-      InputError: if the origin is not in the domain; the message begins with `name`.
-    """
-    is_single = all(np.shape(leaf) in ((), shape) for leaf in jax.tree.leaves(domain))
-    if is_single and hasattr(domain, "contains") and not np.all(domain.contains(jnp.zeros(shape))):
-        raise InputError(f"{name} must contain the origin, which {format_value(domain)} does not")
 
 
 def loosest(slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> jax.Array:

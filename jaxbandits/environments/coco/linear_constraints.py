@@ -83,7 +83,7 @@ class LinearConstraints:
 
     def check(self) -> None:
         protocol.check(self.domain, "LinearConstraints.domain", "lmo")
-        half_spaces.check_origin("LinearConstraints.domain", self.domain, self._shape)
+        protocol.check_origin(self.domain, self._shape, "LinearConstraints.domain")
 
     def init(self, key: jax.Array) -> LinearConstraintsState:
         downhill, normal = half_spaces.directions(key, self._shape, self.slope, self.conflict)

@@ -158,6 +158,9 @@ class MatrixCompletion:
                 raise InputError(f"MatrixCompletion.observed.{name} must be whole numbers in [0, {side})")
         if not np.isfinite(self.observed.values).all():
             raise InputError("MatrixCompletion.observed.values must be finite")
+        cells = np.asarray(self.observed.rows, np.int64) * self.dim[1] + np.asarray(self.observed.cols)
+        if self.comparator != "none" and len(np.unique(cells)) < len(cells):
+            raise InputError("MatrixCompletion.observed must have every entry once if there is a comparator")
         if self.constraint not in _CONSTRAINTS:
             raise unknown_name("constraint of MatrixCompletion", self.constraint, _CONSTRAINTS)
         if self.order not in _ORDERS:

@@ -91,7 +91,7 @@ class QuadraticConstraints:
 
     def check(self) -> None:
         protocol.check(self.domain, "QuadraticConstraints.domain", "project")
-        half_spaces.check_origin("QuadraticConstraints.domain", self.domain, self._shape)
+        protocol.check_origin(self.domain, self._shape, "QuadraticConstraints.domain")
 
     def init(self, key: jax.Array) -> QuadraticConstraintsState:
         downhill, normal = half_spaces.directions(key, self._shape, self.slope, self.conflict)

@@ -85,7 +85,7 @@ class MushroomBandit:
         """
         features, numbered = check_examples(features, labels)
         names = list(numbered.names)
-        if not isinstance(poisonous, (str, int)) or str(poisonous) not in names:
+        if not isinstance(poisonous, (str, int, np.integer)) or str(poisonous) not in names:
             raise InputError(
                 f"poisonous must be one of the labels {format_value(names)[:60]}; got {format_value(poisonous)}"
             )

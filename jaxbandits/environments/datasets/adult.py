@@ -135,7 +135,7 @@ def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
       seed: seed of all draws.
     """
     scale = ranges.real("scale", scale, "(0, 1]")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(ranges.integer("seed", seed, "[0, inf)"))
     sizes = [max(2, round(scale * size)) for size in SIZES]
     group = np.repeat(np.arange(len(GROUPS)), sizes)
     levels = _levels_like(rng, group)

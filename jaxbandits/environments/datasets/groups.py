@@ -161,7 +161,7 @@ def hold_out(table: Groups, per_group: int, seed: int = 0) -> Split:
     """Return a random split in which `per_group` rows of every group are held out.
 
     Raises:
-      InputError: if a group has no more than `per_group` rows.
+      InputError: if a group has no more than `per_group` rows, or if a number is outside its range.
     """
     if isinstance(per_group, bool) or not isinstance(per_group, (int, np.integer)) or per_group < 1:
         raise InputError(f"per_group must be a whole number of at least 1, got {per_group!r}")
@@ -170,7 +170,7 @@ def hold_out(table: Groups, per_group: int, seed: int = 0) -> Split:
         raise InputError(
             f"group {table.names[least]!r} has {table.sizes[least]} rows, so {per_group} cannot be held out"
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(ranges.integer("seed", seed, "[0, inf)"))
     shuffled = [rng.permutation(rows) for rows in table.rows()]
     return Split(tuple(rows[per_group:] for rows in shuffled), tuple(np.sort(rows[:per_group]) for rows in shuffled))
 

@@ -9,6 +9,7 @@ import os
 
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.deprecation import alias
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.environments.datasets.files import TextFile, polars, read_bytes
@@ -141,7 +142,7 @@ def low_rank_ratings(
         raise InputError(
             f"ratings need low < high, step > 0 and noise >= 0, got scale {scale}, step {step}, noise {noise}"
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(ranges.integer("seed", seed, "[0, inf)"))
     left, right = rng.standard_normal((users, rank)), rng.standard_normal((items, rank))
     i, j = np.divmod(rng.choice(users * items, n_ratings, replace=False), items)
     explained = np.einsum("nk,nk->n", left[i], right[j]) / np.sqrt(rank)

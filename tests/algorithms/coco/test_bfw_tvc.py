@@ -129,6 +129,7 @@ def test_on_a_set_around_another_point(rng):
         ({"c": 3.0}, "inner radius 1.0, got 1.5"),
         ({"domain": Simplex()}, "'center'"),
         ({"start": np.zeros(3)}, "shape"),
+        ({"start": np.array([0.6, 0.0])}, r"start must lie in the domain Shrunk\(.* got array\(\[0.6"),
         ({"block": 0}, "block"),
     ],
 )

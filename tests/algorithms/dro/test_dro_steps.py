@@ -9,7 +9,7 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.dro import steps as theorems
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import validate
-from jaxbandits.domains import L2Ball, WholeSpace
+from jaxbandits.domains import L2Ball, Spectrahedron, WholeSpace
 from jaxbandits.dro import (
     SMD,
     SMPA,
@@ -139,6 +139,11 @@ class TestEveryLearner:
         if hasattr(example, "gamma"):
             assert dataclasses.replace(practical, gamma=0.7).steps().gamma == 0.7
 
+    def test_the_range_of_a_set_whose_first_point_is_no_centre(self, name):
+        """The origin is a corner of the spectrahedron: ||w - w_1||^2 / 2 is at most half of the squared diameter."""
+        learner = dataclasses.replace(ALGORITHMS[name].example, dim=(3, 3), domain=Spectrahedron(radius=2.0))
+        assert float(learner.geometry()[0]) == pytest.approx(4.0)
+
     def test_where_w_has_no_diameter(self, name):
         example = dataclasses.replace(ALGORITHMS[name].example, domain=WholeSpace())
         with pytest.raises(InputError, match=f"{type(example).__name__}.diameter_sq must be given, or else step_w"):
@@ -157,6 +162,7 @@ class TestEveryLearner:
 
         refuses("dim( or .*start)? must be given", dim=None)
         refuses("start must have shape", start=np.zeros(2))
+        refuses("start must lie in the domain", start=np.array([3.0, 0.1, 0.0]))
         refuses("domain must be an object such as L2Ball", domain=3.0)
         refuses("w_scale must lie in", w_scale=-1.0)
         if hasattr(example, "k"):

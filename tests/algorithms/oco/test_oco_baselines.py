@@ -382,6 +382,14 @@ def test_the_first_point_of_a_domain_is_neither_a_gradient_nor_a_hint(name, rng)
     np.testing.assert_allclose(plays, _plays_on_box(name, grads), rtol=0.0, atol=1e-9)
 
 
+def test_proposals_whose_squares_overflow_are_not_played_as_zero():
+    learner = ClippedParameterFreeMD(dim=2)
+    state = learner.init(None)._replace(y=jnp.array([1e200, 0.0]))
+    assert np.isnan(learner.point(jnp.int32(0), state)).any()
+    far = learner.init(None)._replace(y=jnp.array([1e150, 0.0]))
+    np.testing.assert_allclose(learner.point(jnp.int32(0), far), [1.0, 0.0], rtol=1e-15)
+
+
 @pytest.mark.parametrize("exponent", [-20, 9])
 def test_the_unit_of_the_losses(exponent, rng):
     """Bit for bit on powers of two: without any constant, or with the constant in the same unit."""

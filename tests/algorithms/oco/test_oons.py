@@ -10,6 +10,8 @@ from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.box import Box
+from jaxbandits.domains.l1_ball import L1Ball
 from jaxbandits.types import Gradient
 from tests.reference import oons as reference
 
@@ -318,6 +320,9 @@ def test_inputs():
     validate(OONS(dim=2, domain=L2Ball(radius=4.0), diameter=4.0))
     with pytest.raises(InputError, match="at least the radius"):
         validate(OONS(dim=2, domain=L2Ball(radius=4.0), diameter=3.9))
+    for domain in (Box(dim=2), L1Ball()):
+        with pytest.raises(InputError, match=r"OONS.domain must be an L2Ball\(...\), got"):
+            validate(OONS(dim=2, domain=domain))
     for wrong in ({"dim": 0}, {"c_eta": 0.0}, {"c_A": -1.0}, {"c_corr": -1.0}, {"lipschitz": 0.0}):
         with pytest.raises(InputError):
             validate(OONS(**{"dim": 2, **wrong}))

@@ -300,6 +300,7 @@ def test_zero_gradients_are_skipped(make):
         state = update(state, 1.0)
     x = np.asarray(state.x)
     assert np.isfinite(x).all() and (x < 0.0).all()
+    assert np.isnan(update(state, jnp.nan).x).all()  # not skipped: the trial counts as failed
     unguarded = as_arrays(replace_static(make(dim=2)))
     feedback = Gradient(jnp.zeros(1), jnp.zeros((1, 2)))
     after = unguarded.update(KEY, jnp.int32(0), unguarded.init(KEY), None, None, feedback)

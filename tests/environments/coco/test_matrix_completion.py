@@ -342,6 +342,10 @@ def test_movielens_size():
         ({"observed": Observed(np.zeros(3, int), np.zeros(3, int), np.zeros(4))}, r"of the same shape \[N\]"),
         ({"observed": Observed(np.zeros(4), np.zeros(4), np.zeros(4))}, "rows must be whole numbers"),
         ({"observed": Observed(np.zeros(4, int), np.zeros(4, int), np.full(4, np.nan))}, "must be finite"),
+        (
+            {"observed": Observed(np.zeros(4, int), np.array([0, 1, 2, 1]), np.zeros(4)), "comparator": "domain"},
+            "every entry once",
+        ),
         ({"allowance": 0.0}, "allowance"),
     ],
 )

@@ -69,3 +69,8 @@ def test_tables_that_are_refused():
             MushroomBandit.from_table(features, labels)
     with pytest.warns(UserWarning, match="all mushrooms are poisonous"):
         MushroomBandit.from_table([[1.0], [2.0]], [1, 1], poisonous=1)
+
+
+def test_labels_may_be_numpy_numbers():
+    bandit = MushroomBandit.from_table(np.eye(3), np.array([0, 1, 1]), poisonous=np.int64(1))
+    np.testing.assert_array_equal(bandit.table.poisonous, [False, True, True])
