@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
 from jaxbandits.algorithms.oco.ca_oons import CAOONS
 from jaxbandits.algorithms.oco.msmwc_master import Middle
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.diagnostics import oons_rounds as rounds
@@ -81,11 +82,12 @@ def worst_stability(played: Any) -> jax.Array:
 def meta_regret(i: int) -> Callable[[Any], jax.Array]:
     """Return a `measure` for meters that returns `<l_t, w_t - e_i>` for base learner i = 0, 1, ... of CA-OONS.
 
-    Use it with `reduce="sum"`.
+    Use it with `reduce="sum"`. An `InputError` during tracing reports that there is no base learner i.
     """
+    i = ranges.integer("number of the base learner", i, "[0, inf)")
 
     def measure(played: Round) -> jax.Array:
-        return meta_loss(played) - _meta_losses(played)[i]
+        return meta_loss(played) - _entry(_meta_losses(played), i)
 
     return measure
 
@@ -96,9 +98,10 @@ def meta_allowance(i: int) -> Callable[[Any], jax.Array]:
 
     Use it with `reduce="last"`. The bound is at least the sum of `meta_regret(i)` up to this round.
     """
+    i = ranges.integer("number of the base learner", i, "[0, inf)")
 
     def measure(played: Round) -> jax.Array:
-        return _allowances(played)[i]
+        return _entry(_allowances(played), i)
 
     return measure
 
@@ -161,6 +164,13 @@ def _ca_oons(played: Any) -> CAOONS:
             f"the certificates of the meta algorithm apply only to CAOONS, not to {type(algorithm).__name__}"
         )
     return algorithm
+
+
+def _entry(values: jax.Array, i: int) -> jax.Array:
+    """Return entry i of an array with one entry per base learner; JAX would replace an index that is too large."""
+    if i >= len(values):
+        raise InputError(f"number of the base learner must be at most {len(values) - 1}, got {i}")
+    return values[i]
 
 
 def _meta_losses(played: Any) -> jax.Array:

@@ -437,7 +437,7 @@ class TestProtocol:
             ({"beta": -1.0}, "beta"),
             ({"step_cap": 0.9}, "step_cap"),
             ({"start": np.zeros(3)}, "start"),
-            ({"start": np.array([1.0, 1e-3])}, "start must lie in the domain L2Ball"),
+            ({"start": np.array([1.0, 0.1])}, "start must lie in the domain L2Ball"),
             ({"dim": (2, 0)}, "dim"),
             ({"dim": 0}, "dim"),
             ({"domain": object()}, "domain must be an object such as L2Ball"),

@@ -14,7 +14,9 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.diagnostics import oco as meters
 from jaxbandits.diagnostics import oons_rounds as rounds
+from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.numerics.losses import Linear, PseudoHuber
+from jaxbandits.simulation import Meter, simulate
 from jaxbandits.types import FullInformation, narrow
 from tests.algorithms.oco.replay_oco import PlayRecord
 from tests.reference import ca_oons as reference
@@ -346,6 +348,16 @@ def test_meters_of_the_meta_algorithm_know_its_forms(rng):
     for measure in (meters.meta_regret(0), meters.meta_budget, meters.worst_meta_precondition):
         with pytest.raises(InputError, match="apply only to CAOONS, not to OONS"):
             measure(played._replace(algorithm=OONS(dim=2)))
+
+
+@pytest.mark.parametrize("measure", [meters.meta_regret, meters.meta_allowance])
+def test_meters_of_a_base_learner_that_does_not_exist(measure):
+    for wrong in (-1, 1.0):
+        with pytest.raises(InputError, match=r"number of the base learner must be a whole number in \[0, inf\)"):
+            measure(wrong)
+    meter = Meter("meta", measure(4))
+    with pytest.raises(InputError, match="number of the base learner must be at most 3, got 4"):
+        simulate(CAOONS.theory(dim=2, horizon=16), LinearLosses(dim=2), 16, 1, meters=[meter], progress=False)
 
 
 # Symmetries and structure ---------------------------------------------------------------------------------------------

@@ -112,6 +112,7 @@ class TestHoldOut:
         one_line(lambda: hold_out(table(), 2), "group 'c' has 2 rows, so 2 cannot be held out")
         for wrong in (0, -1, 1.5, True, "1"):
             one_line(lambda wrong=wrong: hold_out(table(), wrong), "per_group must be a whole number of at least 1")
+        one_line(lambda: hold_out(table(), 1, -1), "seed must be a whole number")
 
 
 class TestCSV:

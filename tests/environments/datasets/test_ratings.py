@@ -128,6 +128,10 @@ class TestErrors:
             with pytest.raises(InputError, match="n_ratings must be"):
                 load_movielens(write(U_DATA), n_ratings=bad)
 
+    def test_seed(self):
+        with pytest.raises(InputError, match="seed must be a whole number"):
+            low_rank_ratings((3, 3), 4, seed=-1)
+
     @pytest.mark.parametrize("shape", [3, (3,), (3, 0), (3, 4.0), "34", (3, 2**31), (True, 4), None])
     def test_shape(self, write, shape):
         for call in (lambda: load_movielens(write(U_DATA), shape=shape), lambda: low_rank_ratings(shape, 1)):
