@@ -202,7 +202,7 @@ class TextFile:
     def _count_leading_lines(self) -> int:
         """Return the number of lines between the first `skip` lines and the table: blank lines and comments."""
         comment = (self._comment or "\n").encode()  # without comments, a blank line
-        with _opened(self.path) as file:
+        with _open_bytes(self.path) as file:
             lines = itertools.islice(file, self._skip, None)
             return sum(1 for _ in itertools.takewhile(lambda a: a.startswith(comment) or not a.strip(_SPACE), lines))
 
@@ -296,12 +296,12 @@ def read_bytes(path: Path) -> bytes:
     Raises:
       InputError: if the file cannot be read.
     """
-    with _opened(path) as file:
+    with _open_bytes(path) as file:
         return file.read().removeprefix(_BOM)
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[gzip.GzipFile | io.BufferedReader]:
+def _open_bytes(path: Path) -> Iterator[gzip.GzipFile | io.BufferedReader]:
     """Open a file, plain or compressed, for reading bytes in a `with` block.
 
     Raises:

@@ -178,6 +178,7 @@ class Drift:
 
     def sum(self, rounds: jax.Array, dim: int) -> Vector:
         rounds, half = _real(rounds), jnp.asarray(0.5 * self.angle)
+        half = half - math.pi * jnp.round(half / math.pi)  # near a multiple of pi both sines are rounding errors
         still = jnp.sin(half) == 0.0
         length = jnp.where(still, rounds, jnp.sin(rounds * half) / jnp.where(still, 1.0, jnp.sin(half)))
         middle = (rounds - 1.0) * half
@@ -204,7 +205,7 @@ class Piecewise:
         if vectors.ndim != 2:
             raise InputError(f"vectors must have shape [S, d], got {vectors.shape}")
         horizon = ranges.integer("horizon", horizon, "[1, 2147483647]")
-        return cls(vectors=vectors, starts=np.arange(len(vectors), dtype=np.int32) * horizon // len(vectors))
+        return cls(vectors=vectors, starts=(np.arange(len(vectors)) * horizon // len(vectors)).astype(np.int32))
 
     evenly = classmethod(alias(equal_segments.__func__, "evenly"))
 

@@ -283,7 +283,8 @@ class TestModels:
     )
     @pytest.mark.parametrize("domain", [L2Ball(radius=0.2), WholeSpace()], ids=["ball", "whole"])
     def test_trees_play_like_vectors(self, learner, domain, rng):
-        start = 0.1 * rng.normal(size=5)
+        start = rng.normal(size=5)
+        start *= 0.15 / np.linalg.norm(start)
         vector = as_arrays(dataclasses.replace(learner, domain=domain, start=start, diameter_sq=0.02))
         tree = as_arrays(dataclasses.replace(vector, dim=None, start=self.split(start)))
         validate(vector)

@@ -143,3 +143,16 @@ def test_rejects():
         Drift(horizon=10).at(jnp.int32(0), 1)
     with pytest.raises(InputError, match="shape"):
         Piecewise(vectors=np.ones((2, 3)), starts=np.array([0, 5])).at(jnp.int32(0), 2)
+
+
+@pytest.mark.parametrize("turns", [20.0, -40.0, 19.0, 21.0, 10.0])
+def test_sums_of_a_drift_by_whole_turns_in_a_round(turns):
+    sequence = as_arrays(Drift(turns=turns, horizon=20))
+    rows, sums, *_ = tabulate(sequence, jnp.arange(1, 2000, dtype=jnp.int32), 2)
+    expected = np.cumsum(np.vstack([[1.0, 0.0], rows[:-1]]), axis=0)
+    np.testing.assert_allclose(sums, expected, atol=1e-8)
+
+
+def test_equal_segments_of_a_long_run():
+    starts = Piecewise.equal_segments(np.eye(5), 2**31 - 1).starts
+    np.testing.assert_array_equal(starts, [k * (2**31 - 1) // 5 for k in range(5)])
