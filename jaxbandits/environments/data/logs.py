@@ -230,6 +230,9 @@ def _has_columns(context: object) -> bool:
 def _order(column: Any) -> np.ndarray:
     """Return the order of the rows that sorts a column of numbers or dates; the sort is stable."""
     array = np.asarray(column)
+    is_whole = array.dtype.kind in "iu" or (array.dtype == object and all(map(ranges.is_whole, array.flat)))
+    if is_whole and array.ndim == 1 and array.size and not np.ma.is_masked(column):
+        return np.argsort(array, kind="stable")  # nanoseconds since 1970 are not exact in float64
     is_date = array.dtype.kind == "M"
     missing = np.isnat(array) if is_date else np.array([ranges.is_missing(entry) for entry in array.flat], bool)
     if array.dtype.kind not in "MO" or not (is_date or ranges.holds_dates(array[~missing])):

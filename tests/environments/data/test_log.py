@@ -485,3 +485,15 @@ def test_the_warning_of_a_log_that_is_not_uniform_fits_what_was_given():
     ):
         with pytest.warns(UserWarning, match=text):
             LoggedReplay.from_log(action, np.ones(1000), 2, propensity=propensity)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, list, lambda times: pd.Series(times, dtype="Int64")])
+def test_events_are_sorted_by_whole_nanoseconds(convert):
+    """float64 does not tell times apart that differ by less than 256 ns."""
+    times = 1_700_000_000_000_000_000 + np.array([3, 1, 2, 0])
+    frame = {"ad": ["a", "b", "a", "b"], "paid": [1.0, 0.0, 1.0, 0.0], "when": convert(times)}
+    log = Log.from_frame(frame, action="ad", reward="paid", time="when")
+    np.testing.assert_array_equal(log.order, [3, 1, 2, 0])
+    masked = np.ma.array(times, mask=[False, True, False, False])
+    with pytest.raises(InputError, match="row 1 .* is masked"):
+        Log.from_frame(frame | {"when": masked}, action="ad", reward="paid", time="when")
