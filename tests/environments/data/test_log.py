@@ -495,5 +495,5 @@ def test_events_are_sorted_by_whole_nanoseconds(convert):
     log = Log.from_frame(frame, action="ad", reward="paid", time="when")
     np.testing.assert_array_equal(log.order, [3, 1, 2, 0])
     masked = np.ma.array(times, mask=[False, True, False, False])
-    with pytest.raises(InputError, match="row 1 .* is masked"):
+    with pytest.raises(InputError, match=r"row 1 .* is masked"):
         Log.from_frame(frame | {"when": masked}, action="ad", reward="paid", time="when")
