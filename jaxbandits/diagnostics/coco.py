@@ -89,12 +89,15 @@ def lemma_4(played: Any) -> jax.Array:
     """Return `(F_{s:t}(x_{t+1}) - min_K F_{s:t}) / (2 D^2 sigma_{s,t+1})` of OFW-TVC, with sigma as printed.
 
     The value is 0 for SCOFW-TVC.
+
+    Raises:
+      InputError: during tracing, for a learner that takes no Frank-Wolfe step on a quadratic.
     """
-    run = played.next_state.run
+    quadratic, run = followed_quadratic(played), played.next_state.run
     if not isinstance(run, Epochs):
         return jnp.zeros(())
     domain, age = played.algorithm.domain, (played.t + 2 - run.start).astype(run.eta_level.dtype)
-    return followed_quadratic(played).excess(domain, run.last.x) * jnp.sqrt(age) / (4.0 * domain.diameter**2)
+    return quadratic.excess(domain, run.last.x) * jnp.sqrt(age) / (4.0 * domain.diameter**2)
 
 
 def gap_excess(played: Any) -> jax.Array:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.coco import OFWTVC, SCOFWTVC, LinearConstraints, SinhaVaze
+from jaxbandits.coco import LOOBOGD, OFW, OFWTVC, SCOFWTVC, LinearConstraints, SinhaVaze
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball
 from jaxbandits.engine.meters import Meter
@@ -35,6 +35,21 @@ def test_a_learner_that_does_not_say_is_named():
     with pytest.raises(InputError, match="SinhaVaze has no diagnostic 'gap'; it has: weight, clamped"):
         run(SinhaVaze(dim=2, horizon=60), ("gap", "last"))
     assert "gap" in OFWTVC(dim=2, horizon=60).diagnostics(OFWTVC(dim=2, horizon=60).init(None))
+
+
+@pytest.mark.parametrize("learner", [LOOBOGD, OFW])
+@pytest.mark.parametrize("measure", [meters.lemma_4, meters.gap_excess])
+def test_certificates_of_single_steps_refuse_other_learners(learner, measure):
+    with pytest.raises(InputError, match=f"{learner.__name__} does not follow a quadratic"):
+        compare(
+            [learner(dim=2, horizon=60, domain=L1Ball())],
+            ENVIRONMENT,
+            60,
+            1,
+            record_points=1,
+            progress=False,
+            meters=[Meter("certificate", measure, "max")],
+        )
 
 
 def test_earlier_names_warn():
