@@ -13,7 +13,7 @@ from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
-from jaxbandits.environments.linear.noise import Fisk, Pareto, StudentT
+from jaxbandits.environments.linear.noise import Fisk, Lomax, Pareto, StudentT
 from jaxbandits.estimation.links import Gaussian
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics import rng as draws
@@ -211,6 +211,26 @@ def test_moment_scales(noise, eps, scale):
     noise, eps = as_arrays((noise, eps))
     assert noise.scale(eps).dtype == jnp.float32
     np.testing.assert_allclose(noise.scale(eps), scale, rtol=2e-5)  # 1 - order/index is 0.0067 with an error of 1e-7
+
+
+@pytest.mark.parametrize("index", [1.1e3, 1e5, 1e7])
+def test_moment_scales_of_light_tails(index):
+    deviations = {
+        StudentT(df=index): np.sqrt(index / (index - 2)),
+        Pareto(shape=index): np.sqrt(index / (index - 2)) / (index - 1),
+        Lomax(shape=index): np.sqrt(index / (index - 2)) / (index - 1),
+        Fisk(shape=index): np.pi / np.sqrt(3) / index,  # the logistic law, up to terms of the order index^-2
+    }
+    for noise, deviation in deviations.items():
+        noise, eps = as_arrays((noise, 1.0))
+        assert noise.scale(eps).dtype == jnp.float32
+        np.testing.assert_allclose(noise.scale(eps), deviation, rtol=2e-5)
+
+
+@pytest.mark.parametrize("df", [100.0, 300.0, 600.0, 990.0])
+def test_moment_scales_of_student_below_the_expansion(df):
+    noise, eps = as_arrays((StudentT(df=df), 1.0))
+    np.testing.assert_allclose(noise.scale(eps), np.sqrt(df / (df - 2)), rtol=4e-4)
 
 
 def test_environment_is_float32(key):

@@ -13,11 +13,9 @@ from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, sample_with_scale
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_moment, check_noise, sample_with_scale
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -57,13 +55,7 @@ class FreshArms:
     def check(self) -> None:
         """Raise InputError if nu is infinite."""
         check_noise(self.noise, "FreshArms.noise")
-        order, index = np.broadcast_arrays(1.0 + np.asarray(self.eps), np.asarray(self.noise.tail_index))
-        if (order >= index).any():
-            raise InputError(
-                f"FreshArms.eps must lie below {index[order >= index].min() - 1.0:.6g}, because the "
-                f"{type(self.noise).__name__} noise has no moment of order 1 + eps from there on, got "
-                f"{order[order >= index].max() - 1.0:.6g}"
-            )
+        check_moment(self.noise, self.eps, "FreshArms.eps")
 
     def init(self, key: jax.Array) -> FreshArmsState:
         del key  # theta* is fixed, and arms are drawn in every round

@@ -19,7 +19,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, sample_with_scale
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_moment, check_noise, sample_with_scale
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -110,14 +110,8 @@ class HeavyTailed:
             if value.shape[-len(shape) :] != shape:
                 raise InputError(f"HeavyTailed.{name} must have shape {shape}, got {value.shape}")
         check_noise(self.noise, "HeavyTailed.noise")
-        order, index = np.broadcast_arrays(1.0 + np.asarray(self.eps), np.asarray(self.noise.tail_index))
-        missing = order >= index
-        if self.moment_scale is None and missing.any():
-            limit, got = index[missing].min() - 1.0, order[missing].max() - 1.0
-            raise InputError(
-                f"HeavyTailed.eps must lie below {limit:.6g}, because the {type(self.noise).__name__} noise has no "
-                f"moment of order 1 + eps from there on, got {got:.6g} (or set moment_scale)"
-            )
+        if self.moment_scale is None:
+            check_moment(self.noise, self.eps, "HeavyTailed.eps", " (or set moment_scale)")
 
     def init(self, key: jax.Array) -> HeavyTailedState:
         for_arms, for_theta = jax.random.split(key)

@@ -18,7 +18,7 @@ from jax import lax
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
-from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_moment, check_noise
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.numerics import planning, rng
 from jaxbandits.types import MDPObs, PolicyDecision, Recommendation, ScaledEpisode
@@ -95,12 +95,8 @@ class LinearMDP:
             if name == "transitions" and (array.min() < 0.0 or abs(array.sum(axis=-1) - 1.0).max() > 1e-5):
                 raise InputError("LinearMDP.transitions must hold distributions: rows >= 0 that sum to 1")
         check_noise(self.noise, "LinearMDP.noise")
-        missing = 1.0 + np.asarray(self.eps) >= np.asarray(self.noise.tail_index)
-        if self.moment_scale is None and missing.any():
-            raise InputError(
-                f"LinearMDP.eps: the {type(self.noise).__name__} noise has no moment of that order "
-                f"(1 + eps must lie below {self.noise.tail_index:g}, or set moment_scale)"
-            )
+        if self.moment_scale is None:
+            check_moment(self.noise, self.eps, "LinearMDP.eps", " (or set moment_scale)")
 
     def init(self, key: jax.Array) -> LinearMDPState:
         for_features, for_transitions, for_theta = jax.random.split(key, 3)

@@ -18,7 +18,7 @@ import numpy as np
 from jaxbandits.base import ranges, trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_moment, check_noise
 from jaxbandits.numerics import rng
 from jaxbandits.types import Prediction, Recommendation, ScaledNextState, SystemObs
 
@@ -83,12 +83,8 @@ class LinearSystem:
             got = np.shape(self.noise_factors)
             raise InputError(f"LinearSystem.noise_factors must have shape ({n_states},), got {got}")
         check_noise(self.noise, "LinearSystem.noise")
-        missing = 1.0 + np.asarray(self.eps) >= np.asarray(self.noise.tail_index)
-        if self.moment_scale is None and missing.any():
-            raise InputError(
-                f"LinearSystem.eps: the {type(self.noise).__name__} noise has no moment of that order "
-                f"(1 + eps must lie below {self.noise.tail_index:g}, or set moment_scale)"
-            )
+        if self.moment_scale is None:
+            check_moment(self.noise, self.eps, "LinearSystem.eps", " (or set moment_scale)")
 
     def init(self, key: jax.Array) -> LinearSystemState:
         del key  # all trials have the same system, which starts at the origin

@@ -21,6 +21,8 @@ from jaxbandits.numerics import rng
 from jaxbandits.numerics.elementary import log_gamma
 
 _SPREAD = "factor on every draw"
+_MOST_DF = 1000.0  # degrees of freedom up to which the moments of Student's t follow from log Gamma
+_MOST_INDEX = 100.0  # tail index up to which `_central_scale` is used; with larger ones it would cancel
 
 
 class Noise(Protocol):
@@ -38,6 +40,29 @@ def check_noise(noise: object, name: str) -> None:
     if missing:
         raise InputError(
             f"{name} must be a noise law such as Gaussian(), got {format_value(noise)}, which lacks {missing[0]!r}"
+        )
+
+
+def check_moment(noise: "Noise", eps: ArrayLike, name: str, advice: str = "") -> None:
+    """Raise `InputError` unless the noise has a moment of order 1 + eps.
+
+    Args:
+      noise: the distribution; `tail_index` may be a number or an array, one value per point of a sweep.
+      eps: a number or an array.
+      name: name of the field that holds `eps`, for the message.
+      advice: appended to the message.
+    """
+    order, index = 1.0 + np.asarray(eps), np.asarray(noise.tail_index)
+    try:
+        order, index = np.broadcast_arrays(order, index)
+    except ValueError:
+        raise InputError(f"{name} has shape {order.shape}, but the tail index of the noise has {index.shape}") from None
+    missing = order >= index
+    if missing.any():
+        limit, got = index[missing].min() - 1.0, order[missing].max() - 1.0
+        raise InputError(
+            f"{name} must lie below {limit:.6g}, because the {type(noise).__name__} noise has no moment of order "
+            f"1 + eps from there on, got {got:.6g}{advice}"
         )
 
 
@@ -92,17 +117,36 @@ class StudentT:
     def scale(self, eps: ArrayLike) -> jax.Array:
         """Return the moment scale, computed from a closed form.
 
-        For p < df, `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`.
+        For p < df, `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`. Above 1000 degrees of
+        freedom, where logarithms of Gamma functions would cancel, the ratio of the last two is computed by its
+        asymptotic expansion. The relative error is below 4e-4 in float32 and below 1e-12 in float64.
         """
         order, df = 1.0 + eps, jnp.asarray(self.df)
         log_moment = order / 2.0 * jnp.log(df) + log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
         log_moment = log_moment + log_gamma(jnp.maximum(df - order, 0.0) / 2.0) - log_gamma(df / 2.0)
+        ratio = _log_gamma_ratio(jnp.maximum(df, _MOST_DF), order / 2.0)
+        log_moment = jnp.where(
+            df > _MOST_DF, log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi) + ratio, log_moment
+        )
         return jnp.where(order < df, jnp.exp(log_moment / order), jnp.inf) * self.spread
+
+
+def _log_gamma_ratio(df: jax.Array, half: ArrayLike) -> jax.Array:
+    """Return `log(df^h Gamma(df/2 - h) / Gamma(df/2))` for df >= 1000 and h = `half` in [0, 1].
+
+    With w = (df - h - 1) / 2 it is `h log(df / w) - h (1 - h^2) / (24 w^2)`, up to terms of the order w^-4.
+    """
+    twice = df - half - 1.0  # 2 w
+    return half * (math.log(2.0) - jnp.log1p(-(half + 1.0) / df) - (1.0 - half * half) / (6.0 * twice * twice))
 
 
 @pytree
 class Pareto:
-    """Pareto noise minus its mean `shape / (shape - 1)`, with the survival function `(x + mean)^-shape`."""
+    """Pareto noise minus its mean `shape / (shape - 1)`, with the survival function `(x + mean)^-shape`.
+
+    The spacing of draws in float32 is 1.2e-7 or more, times `spread`. For a shape above 10^4 it is over 0.1 % of their
+    size, which is about 1 / shape; the draws of `Lomax` do not have this limit.
+    """
 
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
@@ -117,7 +161,10 @@ class Pareto:
     def scale(self, eps: ArrayLike) -> jax.Array:
         """Return the moment scale, computed by quadrature."""
         shape, mean = jnp.asarray(self.shape), self._mean
-        return _central_scale(1.0 + eps, shape, mean, mean**-shape, jnp.ones_like) * self.spread
+        heavy = _central_scale(1.0 + eps, shape, mean, mean**-shape, jnp.ones_like)
+        large = jnp.maximum(shape, _MOST_INDEX)
+        light = _light_scale(1.0 + eps, large, 1.0 / (large - 1.0), lambda z: jnp.where(z > 0.0, jnp.exp(-z), 0.0))
+        return jnp.where(shape > _MOST_INDEX, light, heavy) * self.spread
 
     @property
     def _mean(self) -> jax.Array:
@@ -147,7 +194,11 @@ class Lomax:
 
 @pytree
 class Fisk:
-    """Fisk (log-logistic) noise minus its mean `(pi / shape) / sin(pi / shape)`."""
+    """Fisk (log-logistic) noise minus its mean `(pi / shape) / sin(pi / shape)`.
+
+    The spacing of draws in float32 is about 1.2e-7 times `spread`, which for a shape above 10^4 is over 0.1 % of their
+    size.
+    """
 
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
@@ -167,7 +218,17 @@ class Fisk:
         def factor(s: jax.Array) -> jax.Array:
             return (1.0 - s) ** (1.0 / shape[..., None])
 
-        return _central_scale(1.0 + eps, shape, mean, survival, factor) * self.spread
+        heavy = _central_scale(1.0 + eps, shape, mean, survival, factor)
+        large = jnp.maximum(shape, _MOST_INDEX)
+        square = jnp.square(math.pi / large)
+        # mean - 1, from the series of x / sin(x), without cancellation
+        excess = square * (1.0 / 6.0 + square * (7.0 / 360.0 + square * (31.0 / 15120.0)))
+
+        def density(z: jax.Array) -> jax.Array:
+            e = jnp.exp(-jnp.abs(z))
+            return e / jnp.square(1.0 + e)
+
+        return jnp.where(shape > _MOST_INDEX, _light_scale(1.0 + eps, large, excess, density), heavy) * self.spread
 
     @property
     def _mean(self) -> jax.Array:
@@ -219,3 +280,38 @@ def _central_scale(
     gap = jnp.maximum(middle - s**-root * factor(s), 0.0)
     below = (1.0 - survival) * jnp.sum(unit_weight * gap**power, axis=-1)
     return jnp.where(order < index, (above + below) ** (1.0 / order), jnp.inf)
+
+
+def _light_scale(
+    order: ArrayLike, index: jax.Array, excess: jax.Array, density: Callable[[jax.Array], jax.Array]
+) -> jax.Array:
+    """Return `(E |X - mean|^p)^{1/p}` for p = order and X = exp(Z / index), for an index of at least 100.
+
+    X - mean is of the size 1 / index. At z0 = index log(mean), where X is the mean, it changes its sign, and
+
+        X - mean = mean (exp((Z - z0) / index) - 1)
+
+    is computed without cancellation. The relative error is below 1e-9 in float64 and below 2e-5 in float32.
+
+    Args:
+      order: p.
+      index: tail index of X.
+      excess: mean - 1, with full relative precision.
+      density: density of Z, elementwise; 0 outside the support.
+    """
+    power, index, excess = (jnp.asarray(a)[..., None] for a in (order, index, excess))
+    half_line, half_weight, unit, unit_weight = (jnp.asarray(x, index.dtype) for x in _RULES)
+    middle = index * jnp.log1p(excess)
+
+    def moment(z: jax.Array, weight: jax.Array) -> jax.Array:
+        gap = jnp.abs(index * jnp.expm1(z / index))  # index |X / mean - 1|
+        return jnp.sum(weight * density(middle + z) * gap**power, axis=-1)
+
+    # Below z0, the first integral ends where Z = 0, the end of the support of a Pareto variate.
+    total = (
+        moment(half_line, half_weight)
+        + moment(-middle * unit, middle * unit_weight)
+        + moment(-middle - half_line, half_weight)
+    )
+    mean = (1.0 + excess) / index
+    return total ** (1.0 / power[..., 0]) * mean[..., 0]

@@ -75,6 +75,35 @@ def test_moment_scales_against_other_formulas(index, order):
     np.testing.assert_allclose(Fisk(shape=index).scale(order - 1), fisk_scale(index, order), rtol=1e-7)
 
 
+def light_scale(index, order, excess, z, density):
+    """By the trapezoidal rule for |exp(z / index) - mean|^order with mean = 1 + excess."""
+    return np.trapezoid(np.abs(np.expm1(z / index) - excess) ** order * density(z), z) ** (1 / order)
+
+
+@pytest.mark.parametrize("order", [1.001, 1.5, 2.0])
+@pytest.mark.parametrize("index", [101.0, 1e3, 1e5, 1e8])
+def test_moment_scales_of_light_tails(index, order):
+    z = np.linspace(0.0, 80.0, 400_001)
+    pareto = light_scale(index, order, 1 / (index - 1), z, lambda z: np.exp(-z))
+    angle = np.pi / index
+    fisk = light_scale(
+        index,
+        order,
+        angle**2 / 6 + 7 * angle**4 / 360,
+        np.concatenate([-z[:0:-1], z]),
+        lambda z: np.exp(-np.abs(z)) / (1 + np.exp(-np.abs(z))) ** 2,
+    )
+    for law, exact in ((Pareto, pareto), (Lomax, pareto), (Fisk, fisk)):
+        np.testing.assert_allclose(law(shape=index).scale(order - 1), exact, rtol=1e-7)
+
+
+@pytest.mark.parametrize("df", [1.001e3, 1e5, 1e8, 1e12, 1e30])
+def test_moment_scales_of_student_tend_to_those_of_the_normal_law(df):
+    np.testing.assert_allclose(StudentT(df=df).scale(1.0), np.sqrt(df / (df - 2)), rtol=1e-12)
+    for eps in (1e-3, 0.5):
+        np.testing.assert_allclose(StudentT(df=df).scale(eps), Gaussian().scale(eps), rtol=2 / df + 1e-12)
+
+
 @pytest.mark.quick_cases("law0", "law1")
 @pytest.mark.parametrize("law", [StudentT(df=5.0), Pareto(shape=6.0), Lomax(shape=6.0), Fisk(shape=6.0), Gaussian()])
 def test_samples_are_centred_and_have_that_scale(law, key):

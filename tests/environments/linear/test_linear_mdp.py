@@ -149,7 +149,15 @@ def test_estimation_error():
         ({"theta": np.zeros((2, 3))}, r"LinearMDP\.theta must have shape \(4, 3\), got \(2, 3\)"),
         ({"features": np.full((6, 4, 3), np.nan)}, r"LinearMDP\.features must lie in"),
         ({"transitions": np.ones((6, 4, 6))}, r"LinearMDP\.transitions must hold distributions"),
-        ({"noise": StudentT(df=1.7)}, r"LinearMDP\.eps: the StudentT noise has no moment"),
+        ({"noise": StudentT(df=1.7)}, r"LinearMDP\.eps must lie below 0\.7, because the StudentT noise has no moment"),
+        (
+            {"noise": StudentT(df=np.array([1.7, 2.5]))},
+            r"LinearMDP\.eps must lie below 0\.7, .*, got 0\.99 \(or set moment_",
+        ),
+        (
+            {"noise": StudentT(df=np.array([3.0, 2.5])), "eps": np.array([0.1, 0.2, 0.3])},
+            r"LinearMDP\.eps has shape \(3,\), but the tail index of the noise has \(2,\)",
+        ),
     ],
 )
 def test_bad_values_are_refused(fields, message):

@@ -112,7 +112,18 @@ def test_least_squares_on_its_trajectory_finds_the_system():
         ({"B": np.array([[np.inf], [1.0]])}, r"LinearSystem\.B must lie in"),
         ({"noise_factors": np.ones(3)}, r"LinearSystem\.noise_factors must have shape \(2,\)"),
         ({"input_scale": -1.0}, r"LinearSystem\.input_scale must lie in \[0, inf\)"),
-        ({"noise": StudentT(df=1.7)}, r"LinearSystem\.eps: the StudentT noise has no moment"),
+        (
+            {"noise": StudentT(df=1.7)},
+            r"LinearSystem\.eps must lie below 0\.7, because the StudentT noise has no moment",
+        ),
+        (
+            {"noise": StudentT(df=np.array([1.7, 2.5]))},
+            r"LinearSystem\.eps must lie below 0\.7, .*, got 0\.99 \(or set moment_",
+        ),
+        (
+            {"noise": StudentT(df=np.array([3.0, 2.5])), "eps": np.array([0.1, 0.2, 0.3])},
+            r"LinearSystem\.eps has shape \(3,\), but the tail index of the noise has \(2,\)",
+        ),
     ],
 )
 def test_bad_values_are_refused(fields, message):
