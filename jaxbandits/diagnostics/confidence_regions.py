@@ -95,14 +95,17 @@ def confidence_set(name: str, learner: Any, xs: np.ndarray, rs: np.ndarray) -> R
       rs: rewards `[T]`.
 
     Raises:
-      InputError: if the arms are not in the plane, or if there are too many different arms.
+      InputError: if the arms are not in the plane, if there are too many different arms, or if the numbers of arms and
+        rewards differ.
     """
-    xs = np.asarray(xs)
+    xs, rs = np.asarray(xs), np.asarray(rs)
     if xs.ndim != 2 or xs.shape[1] != 2:
         raise InputError(f"regions are drawn only for two-dimensional arms, an array [T, 2], got shape {xs.shape}")
+    if rs.shape != xs.shape[:1]:
+        raise InputError(f"a trace needs one reward per arm, arrays [T, 2] and [T], got shapes {xs.shape}, {rs.shape}")
     played, index = np.unique(xs, axis=0, return_inverse=True)
     n_arms = getattr(learner, "n_arms", None)
-    n_arms = len(played) if n_arms is None else n_arms
+    n_arms = max(len(played), 1) if n_arms is None else n_arms
     if len(played) > n_arms:
         raise InputError(f"{name} has n_arms = {n_arms}, but the trace has {len(played)} different arms")
     arms = jnp.zeros((n_arms, 2)).at[: len(played)].set(played)  # arms that were not played do not matter

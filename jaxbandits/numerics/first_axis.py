@@ -35,7 +35,7 @@ def argmax(x: jax.Array) -> jax.Array:
 
 @trials_last
 def argmin(x: jax.Array) -> jax.Array:
-    """Return the index `[...]` int32 of the first minimum along the first axis of an array `[n, ...]`."""
+    """Return the index `[...]` int32 of the first minimum along the first axis of an array `[n, ...]` without NaN."""
     if x.shape[0] > UNROLLED:
         return jnp.argmin(x, axis=0).astype(jnp.int32)
     least, index = x[0], jnp.zeros(x.shape[1:], jnp.int32)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.base.errors import InputError
 
 
 def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) -> np.ndarray:
@@ -35,12 +36,20 @@ def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) 
 def largest_inverse_slope(link: Any, norm_bound: float, arm_norm: float = 1.0) -> float:
     """Return kappa, 1 / inf mu'(x' theta) over ||theta|| <= S and over all arms with norm at most `arm_norm`."""
     reach = norm_bound * arm_norm
-    return 1.0 / float(np.asarray(link.slope_bounds(-reach, reach)[0]))
+    least = float(np.asarray(link.slope_bounds(-reach, reach)[0]))
+    return 1.0 / least if least > 0.0 else np.inf
 
 
 def implied_arm_norm(link: Any, norm_bound: float, stated: float) -> float:
-    """Return the arm norm for which kappa (`largest_inverse_slope`) has the stated value, by bisection on [0, 2]."""
+    """Return the arm norm for which kappa (`largest_inverse_slope`) has the stated value, by bisection on [0, 2].
+
+    Raises:
+      InputError: if no arm norm in [0, 2] gives this value.
+    """
     low, high = 0.0, 2.0
+    least, most = (largest_inverse_slope(link, norm_bound, norm) for norm in (low, high))
+    if not least <= stated <= most:
+        raise InputError(f"kappa must lie in [{least:.6g}, {most:.6g}] for arm norms in [0, 2], got {stated:.6g}")
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if largest_inverse_slope(link, norm_bound, middle) < stated else (low, middle)

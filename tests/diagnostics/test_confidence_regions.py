@@ -167,8 +167,17 @@ def test_refused():
         glm_ucb(np.zeros((4, 3)), np.zeros(4))
     with pytest.raises(InputError, match="GLM-UCB has n_arms = 20, but the trace has 21 different arms"):
         glm_ucb(np.linspace([0.0, 0.0], [1.0, 0.0], 21), np.zeros(21))
+    with pytest.raises(InputError, match=r"a trace needs one reward per arm, .* got shapes \(3, 2\), \(4,\)"):
+        glm_ucb(np.zeros((3, 2)), np.zeros(4))
     with pytest.raises(InputError, match="the centre of ellipse has norm 5, which exceeds 2"):
         plane.within_ball(ellipse([3.0, 4.0], np.eye(2), 1.0), 2.0)
     whole = plane.Region("plane", np.zeros(2), lambda p: jnp.full(len(p), -1.0))
     with pytest.raises(InputError, match="plane is unbounded"):
         plane.boundary(whole)
+
+
+def test_region_before_the_first_round():
+    learner = GLBOMD.experiments(dim=2, norm_bound=S)
+    region = plane.confidence_set("GLB-OMD", learner, np.zeros((0, 2)), np.zeros(0))
+    radius = float(learner.radius(0, learner.init(None))) / np.sqrt(2)  # H_1 = 2 I
+    assert plane.area(plane.boundary(region)) == pytest.approx(np.pi * radius**2, rel=1e-4)

@@ -1,5 +1,6 @@
 """The maximum-likelihood learners in float32 (a process without x64), against the float64 reference."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -7,6 +8,7 @@ from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
 from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
+from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from tests.algorithms.glm.replay_mle import fixed_instance, play
 from tests.reference import glb_omd, glm_mle
@@ -122,3 +124,16 @@ def test_residues_of_long_runs_stay_small():
     theta = trace["theta"][-1].astype(np.float64)
     newton_step = np.linalg.solve(loss.hessian(theta), loss.gradient(theta))
     assert np.abs(newton_step).max() < 1e-5
+
+
+@pytest.mark.parametrize("ridge", [0.3, 3.0, 7.0, None])
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_radius_from_the_determinant_with_delta_1(dim, ridge):
+    """Before the first round log det V_1 - d log lambda is 0; if it rounds to a negative number, there is no root."""
+    fields = {} if ridge is None else {"ridge": ridge}
+    learner = as_arrays(GLMUCB(dim=dim, n_arms=2, horizon=9, radius_rule="det", delta=1.0, norm_bound=0.5, **fields))
+    for t in range(3):
+        lam = dim * np.log(2.0 + t) if ridge is None else ridge
+        radius = learner.radius(jnp.int32(t), learner.init(None))
+        assert radius.dtype == jnp.float32
+        np.testing.assert_allclose(radius, np.sqrt(lam) * 0.5, atol=3e-3)

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from jaxbandits.estimation.links import Bernoulli, Poisson
+from jaxbandits.base.errors import InputError
+from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.theory import coco, dro, glm, linear, oco
 from tests.reference import dro_steps as printed
@@ -234,3 +235,14 @@ def test_kappas_that_the_paper_states():
             math.log(poisson) / size, rel=1e-6
         )
     assert glm.largest_inverse_slope(Bernoulli(), 3.0) == pytest.approx(2 + 2 * math.cosh(3.0))
+
+
+@pytest.mark.parametrize(("link", "stated"), [(Bernoulli(), 3.9), (Bernoulli(), 1e4), (Gaussian(), 21.0)])
+def test_kappas_that_no_arm_norm_explains(link, stated):
+    with pytest.raises(InputError, match=rf"kappa must lie in \[.*\] for arm norms in \[0, 2\], got {stated:.6g}"):
+        glm.implied_arm_norm(link, 3.0, stated)
+
+
+def test_kappa_of_slopes_that_underflow():
+    assert glm.largest_inverse_slope(Bernoulli(), 1e4) == np.inf
+    assert glm.implied_arm_norm(Bernoulli(), 1e4, 1e3) == pytest.approx(math.acosh(1e3 / 2 - 1) / 1e4, rel=1e-6)

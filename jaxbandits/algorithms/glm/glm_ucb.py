@@ -149,7 +149,8 @@ class GLMUCB(ArmLearner):
             spread = jnp.sqrt(2.0 * dim * log_t * jnp.log(2.0 * dim * self.horizon / self.delta))
             return self.rho_scale * (2.0 * largest / least * kappa0 * self.reward_bound * spread)
         log_det = linalg.log_det(linalg.factor(state.gram + ridge * jnp.eye(self.dim))) - dim * jnp.log(ridge)
-        spread = self.noise_scale * jnp.sqrt(log_det - 2.0 * jnp.log(self.delta))
+        # The sum may round to a negative number if delta = 1 and the arms played are 0.
+        spread = self.noise_scale * jnp.sqrt(jnp.maximum(log_det - 2.0 * jnp.log(self.delta), 0.0))
         return self.rho_scale * (largest / least * spread + jnp.sqrt(ridge) * self.norm_bound)
 
     def error_ratio(self, t: ArrayLike, state: GLMUCBState, theta: Vector) -> jax.Array:

@@ -115,6 +115,7 @@ class DLinUCB:
         del state
         rounds = jnp.asarray(t).astype(jnp.result_type(float))
         square = jnp.square(jnp.minimum(self.discount, 1.0 - jnp.finfo(rounds.dtype).eps))
+        square = jnp.maximum(square, jnp.finfo(square.dtype).tiny)  # log 0 would give 0 (-inf) = NaN before round 1
         weight = jnp.expm1(rounds * jnp.log(square)) / (square - 1.0)
         weight = jnp.where(jnp.asarray(self.discount) < 1.0, weight, rounds)
         log_term = self.dim * jnp.log1p(jnp.square(self.arm_bound) * weight / (self.ridge * self.dim))

@@ -23,7 +23,7 @@ class Uniform:
       None. The expected regret is T times the mean gap of the arms.
 
     Deviations:
-      None. A draw has 24 random bits, so that the probabilities have errors of at most 2^-24.
+      None. A draw has 32 random bits, so that the probabilities have errors of at most 2^-32.
 
     References:
       Folklore.

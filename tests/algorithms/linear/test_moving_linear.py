@@ -78,3 +78,10 @@ def test_presets():
     assert DLinUCB.theory(dim=2, horizon=6000, variation=4 + np.sqrt(2)).discount == pytest.approx(0.99412, abs=1e-5)
     assert SWLinUCB.theory(dim=2, horizon=6000, variation=4 + np.sqrt(2)).window == 170
     assert LinTS.theory(dim=2, horizon=100, delta=0.1).width == pytest.approx(np.sqrt(18 * np.log(1000)))
+
+
+def test_radius_for_the_smallest_discounts():
+    learner = DLinUCB(dim=2, discount=1e-200)  # its square is 0
+    for t, rounds in ((0, 0), (1, 1), (5, 1)):  # older rounds have no weight
+        square = 2 * np.log1p(rounds / 2) + 2 * np.log(100)
+        np.testing.assert_allclose(learner.radius(t, None), 1 + np.sqrt(square), rtol=1e-12)
