@@ -228,5 +228,5 @@ class GLBOMD(EllipsoidLearner):
         """Constant `C_mu`, the largest slope of mu over the unit ball of arms and the ball of parameters."""
         reach = self.norm_bound
         if self.center is not None:
-            reach = reach + jnp.sqrt(jnp.sum(jnp.square(self.center), axis=-1))
+            reach = reach + jnp.sqrt(jnp.sum(jnp.square(self._center), axis=-1))
         return self.link.slope_bounds(jnp.negative(reach), reach)[1]

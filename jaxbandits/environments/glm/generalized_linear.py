@@ -51,7 +51,9 @@ class GeneralizedLinear:
     fresh_arms: bool = static(False, BOOL, doc="whether arms are drawn in every round instead of once per trial")
     link: Link = param(factory=Bernoulli, doc="exponential family of the rewards")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S = ||theta* - center||; not used if theta is given")
-    center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the sphere of theta*; None for 0")
+    center: ArrayLike | None = param(
+        None, "(-inf, inf)", "[d] centre of the sphere of theta*; None for 0; not used if theta is given"
+    )
     arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] arms; None to draw them uniformly from the unit ball")
     theta: ArrayLike | None = param(
         None, "(-inf, inf)", "[d] theta*; None to draw it uniformly from the sphere of radius S"

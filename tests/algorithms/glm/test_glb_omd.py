@@ -351,6 +351,13 @@ class TestCentre:
             validate(self.learner(center=np.zeros(2)))
         validate(self.learner())
 
+    def test_a_list_is_a_centre(self):
+        """As in a sweep file; the radius of the theory needs the norm of the centre."""
+        ridges = [GLBOMD.theory(dim=3, center=center).ridge for center in ([-3.0, 0.0, 4.0], self.CENTRE * 5 / 3)]
+        np.testing.assert_allclose(*ridges)
+        with pytest.raises(InputError, match=r'GLBOMD.radius_rule must be "data" with Exponential'):
+            validate(self.learner(radius_rule="theory", center=[-3.0, 0.0, 0.0]))
+
 
 def test_state_of_one_round():
     """O(d^2) numbers, which neither t nor T enters: theta, the factors of H^{-1}, and what the radius is made of."""
