@@ -33,7 +33,7 @@ from jaxbandits.types import Decision
 class Pulls(NamedTuple):
     """Sufficient statistics of K fixed arms."""
 
-    arms: jax.Array  # [K, d]  features of the arms; 0 before the first round
+    arms: jax.Array  # [K, d]  features of the arms; 0 before the first update
     counts: jax.Array  # [K]  number of plays of arm k; NaN after the features of an arm have changed
     totals: jax.Array  # [K]  sum of the rewards of arm k
 
@@ -84,14 +84,16 @@ def record(
         reward = jnp.where(t < data.rewards.shape[0], reward, jnp.nan)
         return Samples(*history.append(tuple(data), t, (decision.x * member, reward * member)))  # a zero row adds 0
     check_count(arms, data.counts.shape[0])
-    return Pulls(*_count(t, tuple(data), arms, decision.index, reward, jnp.asarray(member, reward.dtype)))
+    return Pulls(*_count(tuple(data), arms, decision.index, reward, jnp.asarray(member, reward.dtype)))
 
 
 def _count(
-    t: jax.Array, data: tuple[jax.Array, ...], arms: jax.Array, index: jax.Array, reward: jax.Array, member: jax.Array
+    data: tuple[jax.Array, ...], arms: jax.Array, index: jax.Array, reward: jax.Array, member: jax.Array
 ) -> tuple[jax.Array, ...]:
     known, counts, totals = data
-    known = jnp.where(t == 0, arms, known)
+    # With random delays the first update need not be that of round 0.
+    is_first = jnp.all(known == 0.0) & jnp.all(counts == 0.0)
+    known = jnp.where(is_first, arms, known)
     changed = jnp.any(known != arms)
     played = jnp.where(jnp.arange(len(counts)) == index, member, 0.0)
     return known, counts + jnp.where(changed, jnp.nan, played), totals + played * reward

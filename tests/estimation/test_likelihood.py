@@ -96,6 +96,20 @@ def test_arms_that_change_under_counts_make_every_later_value_nan(rng):
     np.testing.assert_array_equal(np.isnan(values), [False, False, True, True])
 
 
+@pytest.mark.parametrize("order", [[2, 0, 1, 3], [3, 1, 2, 0]])
+def test_counts_do_not_depend_on_the_order_of_rounds(order, rng):
+    """With random delays the feedback of round 0 may come after that of other rounds."""
+    X, index, rewards = jnp.asarray(arms_of(rng, 3)), np.array([0, 2, 2, 1]), np.array([1.0, 0.0, 3.0, 1.0])
+    data, members = likelihood.empty(3, n_arms=K), [1.0, 1.0, 1.0, 0.0]
+    record = jax.jit(likelihood.record)
+    for t in order:
+        decision = ArmDecision(jnp.int32(index[t]), X[index[t]])
+        data = record(data, jnp.int32(t), X, decision, jnp.asarray(rewards[t]), members[t])
+    np.testing.assert_array_equal(data.arms, X)
+    np.testing.assert_array_equal(data.counts, [1.0, 0.0, 2.0, 0.0])
+    np.testing.assert_array_equal(data.totals, [1.0, 0.0, 3.0, 0.0])
+
+
 def test_more_rounds_than_the_history_holds_make_every_later_value_nan(rng):
     X = arms_of(rng, 2)
     for rounds in (3, 4, 9):

@@ -15,7 +15,7 @@ from jaxbandits.base.pytree import as_arrays, pytree
 from jaxbandits.combinatorial import CascadeUCB1, CascadingClicks
 from jaxbandits.contextual import DisjointLinUCB, LinearContexts
 from jaxbandits.engine import loop
-from jaxbandits.glm import GeneralizedLinear
+from jaxbandits.glm import GLMUCB, GeneralizedLinear
 from jaxbandits.linear import CRMM, TOFU, HeavyTailed, SWLinUCB
 from jaxbandits.numerics import rng as draws
 from jaxbandits.simulation import play
@@ -161,6 +161,14 @@ def test_learners_of_every_kind_wait():
         late = operators.with_random_delay(environment, law, 8)
         (trials,) = simulate(learner, late, 200, 4, progress=False).trials.values()
         assert trials.healthy.all() and not trials.inadmissible.any()
+
+
+def test_learners_that_count_pulls_of_fixed_arms_lose_no_trial():
+    """The feedback of round 0 is not always the first."""
+    inside = GeneralizedLinear(dim=2, n_arms=3, norm_bound=2.0)
+    late = operators.with_random_delay(inside, operators.UniformDelay(), 6)
+    result = simulate(GLMUCB(dim=2, n_arms=3, horizon=20), late, 20, 16, record_points=1, progress=False)
+    assert not result.failures("estimation_error").any()
 
 
 @pytest.mark.slow
