@@ -144,7 +144,7 @@ class LinearMDP:
 
     def at_record(self, state: LinearMDPState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`, the Frobenius distance between the recommended parameters `[H, d]` and theta*."""
-        if recommendation is None:
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # it may be a policy
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 

@@ -117,7 +117,7 @@ class LinearSystem:
 
     def at_record(self, state: LinearSystemState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`, the Frobenius distance between the recommended matrix `[p, n]` and Theta*."""
-        if recommendation is None:
+        if recommendation is None or jnp.shape(recommendation) != state.rows.T.shape:
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation.T - state.rows)}
 

@@ -4,7 +4,9 @@
 order 1 + eps is at least `tail_index`. All fields are traced, so that tail indices can be swept. `spread` is a factor
 of every draw.
 
-A user-defined distribution is a `pytree` class with the members `sample`, `scale` and `tail_index`.
+A user-defined distribution is a `pytree` class with the members `sample`, `scale` and `tail_index`. Its `sample` must
+not use the block of the key at counter 1 (`numerics.rng`): environments draw random noise scales and transitions from
+this block, which would then depend on the noise.
 """
 
 import math

@@ -139,6 +139,7 @@ def test_estimation_error():
     guess = jnp.asarray([[1.0, 1.0], [4.0, 1.0], [1.0, 5.0]])
     np.testing.assert_allclose(env.at_record(state, guess)["estimation_error"], 5.0)
     assert env.at_record(state, None) == {}
+    assert env.at_record(state, guess[0]) == {}  # a vector [d] would be compared with every row
 
 
 @pytest.mark.parametrize(

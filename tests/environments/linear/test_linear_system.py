@@ -102,6 +102,8 @@ def test_least_squares_on_its_trajectory_finds_the_system():
     error = env.at_record(env.init(jax.random.key(0)), jnp.asarray(theta))["estimation_error"]
     np.testing.assert_allclose(error, np.linalg.norm(theta - np.vstack([A.T, B.T])), rtol=1e-9)
     assert env.at_record(env.init(jax.random.key(0)), None) == {}
+    assert env.at_record(env.init(jax.random.key(0)), jnp.asarray(theta.T)) == {}
+    assert env.at_record(env.init(jax.random.key(0)), jnp.asarray(theta[:, 0])) == {}
 
 
 @pytest.mark.parametrize(
