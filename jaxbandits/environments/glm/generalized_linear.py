@@ -41,8 +41,8 @@ class GeneralizedLinear:
     The random streams do not depend on the learner, so that all learners have the same theta*, arms and noise.
 
     Raises (by `validate`):
-      InputError: if arms, table or theta have the wrong shape, if arms are given together with `fresh_arms`, or if a
-        table is given without `fresh_arms`.
+      InputError: if arms, table or theta have the wrong shape, if arms are given together with `fresh_arms`, if a table
+        is given without `fresh_arms`, or if x'theta* takes both signs and the link is not defined around 0.
     """
 
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Section 5"
@@ -88,9 +88,15 @@ class GeneralizedLinear:
         return cls(dim=2, n_arms=5, norm_bound=3.0)
 
     def check(self) -> None:
-        """Raise `InputError` if shapes are inconsistent; warn if an arm lies outside the unit ball."""
+        """Raise `InputError` if shapes or the link are inconsistent; warn if an arm lies outside the unit ball."""
         if not isinstance(self.link, Link):
             raise InputError(f"link must be a link such as links.Bernoulli(), got {type(self.link).__name__}")
+        has_both_signs = (self.arms is None and self.table is None) or (self.theta is None and self.center is None)
+        if has_both_signs and not np.all(np.isfinite(self.link.slope_bounds(jnp.zeros(()), jnp.zeros(()))[1])):
+            raise InputError(
+                f"GeneralizedLinear.link must be defined around 0, but {type(self.link).__name__} is not; otherwise "
+                "give arms (or a table), and theta or a center, as GeneralizedLinear.exponential() does"
+            )
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
             raise InputError(f"theta must have shape ({self.dim},), got {np.shape(self.theta)}")
         if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):

@@ -11,7 +11,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.environments.operators.drifting import Drifting
-from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
+from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.numerics import rng
 from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmDecision
@@ -207,11 +207,18 @@ class TestInput:
             ({"center": np.ones(3)}, r"center must have shape \(2,\), got \(3,\)"),
             ({"norm_bound": 0.0}, r"norm_bound must lie in \(0, inf\)"),
             ({"link": 3}, "must be an object such as"),
+            ({"link": Exponential()}, "link must be defined around 0, but Exponential is not"),
+            ({"link": Exponential(), "center": np.ones(2), "theta": np.ones(2)}, "link must be defined around 0"),
+            ({"link": Exponential(), "arms": ARMS}, "link must be defined around 0"),
         ],
     )
     def test_refused(self, fields, message):
         with pytest.raises(InputError, match=message):
             validate(GeneralizedLinear(**({"dim": 2, "n_arms": 4} | fields)))
+
+    def test_a_link_that_is_not_defined_around_0_needs_arms_and_a_center(self):
+        validate(GeneralizedLinear.exponential())
+        validate(GeneralizedLinear(dim=2, n_arms=4, link=Exponential(), arms=ARMS, theta=np.full(2, -9.0)))
 
     def test_long_arms_are_allowed_with_a_warning(self):
         with pytest.warns(UserWarning, match="an arm has norm 2"):
