@@ -12,7 +12,8 @@ object. Checkpoints, manifests, sweep files and reports identify an object by it
     NumPy scalar                    {"number": 0.5, "dtype": "float32"}
     array                           {"array": [...], "dtype": "float64", "shape": [2, 3]}; its digest if it is large
     function or class with a name   {"function": "optax/adam"}
-    any other object                {"code": "module:name"}, which cannot be read back
+    any other object                {"code": "module:name"}, which cannot be read back; with its "value" if it is a
+                                    number, or its "children" if it is a pytree
 
 Names come from the registries (`jaxbandits.catalogue`); an unregistered class has the name `module:QualName`. What the
 code of a class or function computes is not part of a specification; digests of the programs identify it. Reading
@@ -121,9 +122,19 @@ def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], whe
             return {"function": known}
         name = getattr(obj, "__qualname__", None)
         place = f"{obj.__module__}:{name}" if name else f"{cls.__module__}:{cls.__qualname__}"
-        return {"code": place}
+        return {"code": place} | _numbers_of(obj, inner, where)
     head = {"type": name_of(cls) or f"{cls.__module__}:{cls.__qualname__}"}
     return head | {name: inner(value, where=f"{where}.{name}") for name, value in fields.items()}
+
+
+def _numbers_of(obj: Any, inner: Any, where: str) -> dict[str, Any]:
+    """Return the numbers in an object of unknown type: programs receive them as arguments, so no digest covers them."""
+    if isinstance(obj, (int, float)):  # of a subclass, such as an enumeration
+        return {"value": inner(int(obj) if isinstance(obj, int) else float(obj), where=where)}
+    children = jax.tree.leaves(obj, is_leaf=lambda child: child is not obj)
+    if len(children) == 1 and children[0] is obj:  # not a pytree
+        return {}
+    return {"children": [inner(child, where=f"{where}[{i}]") for i, child in enumerate(children)]} if children else {}
 
 
 def _fields(obj: Any) -> dict[str, Any] | None:

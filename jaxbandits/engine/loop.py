@@ -387,7 +387,7 @@ def play_rounds(
         """Play up to the next record point, multiple of `STRETCH` or end, whichever comes first."""
         i, t, carry, block_values = loop_carry
         record_point = record_points[jnp.minimum(i, n_points - 1)]
-        stretch_end = jnp.minimum(end, (t // STRETCH + 1) * STRETCH)
+        stretch_end = end_of_stretch(t, end)
         stretch_end = jnp.where(i < n_points, jnp.minimum(record_point, stretch_end), stretch_end)
         played_to = jnp.where(is_over(carry), t, stretch_end) if may_skip else stretch_end
         carry = lax.fori_loop(t, played_to, body_fun, carry)
@@ -405,6 +405,11 @@ def play_rounds(
     init_val = (jnp.int32(0), t, carry, block_values)
     _, _, carry, block_values = lax.while_loop(lambda loop_carry: loop_carry[1] < end, play_stretch, init_val)
     return carry._replace(streams=streams), block_values
+
+
+def end_of_stretch(t: jax.Array, end: jax.Array) -> jax.Array:
+    """Return the next multiple of `STRETCH` after t, but at most `end`; `[]` int32, like both arguments."""
+    return t + jnp.minimum(end - t, STRETCH - t % STRETCH)  # the multiple itself may exceed int32
 
 
 def play_block(

@@ -1,6 +1,8 @@
 """Specifications: everything that runs goes to JSON and back bit for bit."""
 
+import collections
 import copy
+import enum
 import functools
 import importlib.util
 import json
@@ -169,6 +171,47 @@ def test_values_that_differ_in_anything_have_other_digests():
               {"a": 1}, {"b": 1}, 1.0000000000000002, None, -0.0, 0.0, math.nan, math.inf]  # fmt: skip
     digests_of = {digest(catalogue.to_spec(value)) for value in values}
     assert len(digests_of) == len(values)
+
+
+@jax.tree_util.register_pytree_node_class
+class Pair:
+    def __init__(self, first, second):
+        self.children = first, second
+
+    def tree_flatten(self):
+        return self.children, None
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)
+
+
+class Level(enum.IntEnum):
+    LOW = 0
+    HIGH = 1
+
+
+class Metres(float):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Pair(1.0, 2.0), Pair(1.0, 3.0)),
+        (Pair(1.0, [Pair(np.arange(100.0), 2.0)]), Pair(1.0, [Pair(np.arange(1.0, 101.0), 2.0)])),
+        ({0: 1.0}, {0: 2.0}),
+        (collections.OrderedDict(a=1.0), collections.OrderedDict(a=2.0)),
+        (jax.tree_util.Partial(max, 1.0), jax.tree_util.Partial(max, 2.0)),
+        (Level.LOW, Level.HIGH),
+        (Metres(1.0), Metres(2.0)),
+    ],
+)
+def test_numbers_in_objects_of_other_packages_are_part_of_the_specification(one, other):
+    assert catalogue.to_spec(one) == catalogue.to_spec(copy.copy(one))
+    assert catalogue.to_spec(one) != catalogue.to_spec(other)
+    with pytest.raises(InputError, match="which cannot be read back"):
+        catalogue.from_spec(catalogue.to_spec(one))
 
 
 def test_big_arrays_are_named_by_digest_and_kept_outside():

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import filelock
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 from jaxbandits.base import digests, files
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import param, pytree
 from jaxbandits.base.versions import versions
 from jaxbandits.engine import checkpoint, driver, identity
 from jaxbandits.engine.meters import Metric
@@ -176,6 +178,22 @@ def test_another_measure_under_the_same_name_does_not_resume(tmp_path):
     ):
         with pytest.raises(InputError, match=r"the code of Shrink, or a value|jobs\.Shrink\.meters\.m\."):
             run(measure, reduce)
+
+
+@pytree
+class Scheduled(Shrink):
+    factors: Any = param(None, None, "factors of the state by number of the phase")
+
+    def update(self, key, t, state, obs, decision, feedback):
+        return state * self.factors[0]
+
+
+def test_other_numbers_in_a_dictionary_without_text_keys_do_not_resume(tmp_path):
+    """Such a field is an argument of the program, so only the specification shows its numbers."""
+    simulate(Scheduled(factors={0: 0.5}), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+    simulate(Scheduled(factors={0: 0.5}), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+    with pytest.raises(InputError, match=r"jobs\.Scheduled\.algorithm\.factors\.children was \[0\.5\] and is now"):
+        simulate(Scheduled(factors={0: 0.25}), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
 
 
 _USER = """

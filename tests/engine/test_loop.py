@@ -1,11 +1,13 @@
 """Streams, blocks and calls: draws of a round and values of a record point, however the rounds are cut."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
 from jaxbandits.engine import driver
+from jaxbandits.engine.loop import end_of_stretch
 from jaxbandits.programs.compilation import RateEstimator
 from jaxbandits.simulation import Meter, compare, simulate
 from tests.toy_problems import CONSUMERS, Draws, DrawsEnvironment, Noisy, Shrink, Vectors, draws_of
@@ -63,6 +65,16 @@ def test_results_do_not_depend_on_how_rounds_are_cut_into_calls(monkeypatch, wid
             np.testing.assert_array_equal(other[label].inadmissible, whole[label].inadmissible)
             for metric, values in whole[label].values.items():
                 np.testing.assert_array_equal(other.get(metric, label), values, err_msg=f"{label} {metric}")
+
+
+@pytest.mark.parametrize(
+    ("t", "end", "expected"),
+    [(0, 1000, 256), (255, 1000, 256), (256, 1000, 512), (300, 400, 400), (2**31 - 257, 2**31 - 1, 2**31 - 256),
+     (2**31 - 256, 2**31 - 1, 2**31 - 1), (2**31 - 2, 2**31 - 1, 2**31 - 1)],
+)  # fmt: skip
+def test_stretches_end_before_the_last_possible_round(t, end, expected):
+    """The multiple of 256 after the last stretch of the longest horizon is not an int32."""
+    assert int(end_of_stretch(jnp.int32(t), jnp.int32(end))) == expected
 
 
 @pytest.mark.parametrize("width", [1, 32])
