@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import jax
+import numpy as np
 from jax.core import eval_jaxpr as eval_jaxpr
 from jax.extend.core import Primitive as Primitive
 from jax.extend.core import jaxpr_as_fun as jaxpr_as_fun
@@ -121,8 +122,9 @@ def reset_cache() -> None:
         _warn("reset the compilation cache, so it may stay off")
 
 
-def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:
-    """Return a context manager within which functions under `jax.jit` are traced anew.
+@contextlib.contextmanager
+def ignore_cached_traces() -> Iterator[None]:
+    """Trace functions under `jax.jit` anew within a `with` block, with the present content of NumPy arrays.
 
     By default JAX reuses the trace of a jitted function even if a global that the function reads has changed. Traces
     made in such a context are never freed, so JAX's caches are cleared after every `_MOST_CONTEXTS` contexts.
@@ -130,9 +132,44 @@ def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:
     context = _user_context()
     if context is None or next(_contexts) % _MOST_CONTEXTS == 0:
         jax.clear_caches()
-    if context is None:
-        return contextlib.nullcontext()
-    return context(object())  # JAX's caches distinguish the values of this context
+    with contextlib.nullcontext() if context is None else context(object()), _copied_constants():
+        yield  # JAX's caches distinguish the values of the context
+
+
+@contextlib.contextmanager
+def _copied_constants() -> Iterator[None]:
+    """Copy each NumPy array that functions in a `with` block use as a constant, in this thread only.
+
+    JAX 0.12 converts float64 and int64 arrays to 32 bits once per array, and finds the earlier result as long as a
+    trace holds it, even if the content of the array has changed meanwhile. An array of 32 bits is not copied, so a
+    trace that was made earlier changes with it. A copy is a new array for JAX.
+    """
+    _intercept_constants()
+    before, _thread.copies = getattr(_thread, "copies", None), {}
+    try:
+        yield
+    finally:
+        _thread.copies = before
+
+
+@functools.cache
+def _intercept_constants() -> None:
+    """Patch JAX's conversion of constants so that it replaces NumPy arrays by copies within `_copied_constants`."""
+    try:
+        dtypes = importlib.import_module("jax._src.dtypes")
+        canonicalize_value = dtypes.canonicalize_value
+    except (ImportError, AttributeError):  # versions of JAX that convert an array each time
+        return
+
+    @functools.wraps(canonicalize_value)
+    def canonicalize_copy(value: Any, *args: Any, **kwargs: Any) -> Any:
+        copies = getattr(_thread, "copies", None)
+        if copies is not None and type(value) is np.ndarray:
+            # The original is kept, too, so that no other array can get its `id` within the block.
+            _, value = copies.setdefault(id(value), (value, value.copy(order="K")))
+        return canonicalize_value(value, *args, **kwargs)
+
+    setattr(dtypes, "canonicalize_value", canonicalize_copy)  # noqa: B010
 
 
 def serve_cached_traces() -> contextlib.AbstractContextManager[Any]:

@@ -286,6 +286,25 @@ def mutate_static_object():
     return at
 
 
+def array_changed_in_place(dtype, decorate=lambda f: f):
+    array = np.zeros(3, dtype)
+
+    @decorate
+    def read():
+        return jnp.asarray(array)
+
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return read()[1]
+
+    def at(value):
+        array[1] = value
+        return Mine()
+
+    return at
+
+
 def jitted_method_of_a_helper():
     class Helper:
         pass
@@ -433,6 +452,21 @@ def field(kind, make):
         return pytree(type("Mine", (Play,), namespace))(value=make(value))
 
     return at
+
+
+class Metres(float):
+    """A number of another package."""
+
+
+def nested_field(make):
+    @pytree
+    class Mine(Play):
+        value: Any = param(0.0, None, "value")
+
+        def number(self):
+            return jax.tree.leaves(self.value)[0]
+
+    return lambda value: Mine(value=make(value))
 
 
 # Code that runs when a program is lowered, or on the host beside it.
@@ -699,6 +733,8 @@ CHANGES = {
     "class attribute: namespace": lambda: class_attribute(lambda v: types.SimpleNamespace(value=v)),
     "class attribute set later": set_attribute_later,
     "static field mutated in place": mutate_static_object,
+    "NumPy array changed in place": lambda: array_changed_in_place(np.float64),
+    "NumPy array of 32 bits changed in place": lambda: array_changed_in_place(np.float32),
     "jitted method of a helper": jitted_method_of_a_helper,
     "custom JVP": lambda: custom_derivative(custom_jvp),
     "custom VJP": lambda: custom_derivative(custom_vjp),
@@ -713,6 +749,9 @@ CHANGES = {
     "parameter": lambda: field(lambda: param(0.0, "(-inf, inf)", "value"), float),
     "static field": lambda: field(lambda: static(0.0), float),
     "shared data": lambda: field(lambda: shared(doc="data"), long_array),
+    "pytree of another package": lambda: nested_field(lambda v: jax.tree_util.Partial(max, v)),
+    "dictionary with numbers as keys": lambda: nested_field(lambda v: {0: v}),
+    "number of a subclass": lambda: nested_field(Metres),
 }
 
 
@@ -752,6 +791,16 @@ def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_
     np.testing.assert_array_equal(losses(learner, width=width), 2.5)
     with pytest.raises(InputError, match=REFUSED):
         losses(learner, width=width, checkpoint=directory)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("decorate", [lambda f: f, jax.jit])
+def test_arrays_changed_in_place_are_read_again_in_float32(dtype, decorate):
+    """JAX 0.12 keeps the conversion of a float64 array to float32 for as long as an earlier trace holds it."""
+    with jax.enable_x64(False):
+        at = array_changed_in_place(dtype, decorate)
+        for value in (1.25, 2.5, 1.25):
+            np.testing.assert_array_equal(losses(at(value)), value)
 
 
 @pytest.mark.quick_cases(
