@@ -666,6 +666,7 @@ _FAMILY_OF_DECISION: dict[type, str] = {  # types of decisions that few environm
     TeamDecision: "teams",
 }
 
+_ARM_NUMBERS: dict[type, tuple[str, ...]] = {ArmDecision: ("index",), PairDecision: ("first", "second")}
 _DECISIONS = (ArmDecision, SetDecision, PairDecision, TeamDecision, PointDecision, GroupDecision)
 
 
@@ -675,8 +676,8 @@ def check_decision(algorithm: Any, environment: Any, decision: Any) -> None:
     An environment that accepts sets, pairs or teams declares the type: `decision_type: ClassVar[type]`.
 
     Raises:
-      InputError: during tracing, if the decision lacks fields of the declared type, or if it is a set, a pair or a team
-        and the environment declares no type.
+      InputError: during tracing, if the decision lacks fields of the declared type, if it is a set, a pair or a team
+        and the environment declares no type, or if the number of an arm is an array with axes or not an integer.
     """
     wanted = getattr(environment, "decision_type", None)
     fields = set(getattr(decision, "_fields", ()))
@@ -694,6 +695,13 @@ def check_decision(algorithm: Any, environment: Any, decision: Any) -> None:
             f"{type(algorithm).__name__} returns {type(decision).__name__}, which {type(environment).__name__} does "
             f"not accept: use an environment of jaxbandits.{_FAMILY_OF_DECISION[type(decision)]}"
         )
+    for name in _ARM_NUMBERS.get(type(decision), ()):
+        arm = jnp.asarray(getattr(decision, name))
+        if arm.ndim or not jnp.issubdtype(arm.dtype, jnp.integer):
+            raise InputError(
+                f"{type(algorithm).__name__} returns {type(decision).__name__}({name}=...) of shape {arm.shape} and "
+                f"type {arm.dtype}, but the number of an arm must be one integer, of shape ()"
+            )
 
 
 def narrow(feedback: Feedback, declared: type[F]) -> F:

@@ -24,7 +24,8 @@ def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]
     In the rounds after a learner has stopped, the terms of all sums are 0.
 
     Raises:
-      InputError: during tracing, if a value is neither a real number nor an array, or if two metrics have one name.
+      InputError: during tracing, if a value is neither a real number nor an array, if two metrics have one name, or if
+        `admits` returns several bools.
     """
     if not hasattr(played.outcome, "_asdict"):
         raise InputError(f"an outcome must be a NamedTuple of numbers or arrays, got {type(played.outcome).__name__}")
@@ -34,8 +35,11 @@ def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]
         values[meter.metric] = _number(f"meter {meter.name!r}", _call(meter, played))
     _check_names([*outcome, *(meter.name for meter in meters)])
     if isinstance(played.environment, Admits):
-        is_admissible = played.environment.admits(played.env_state, played.obs, played.decision)
-        values[INADMISSIBLE] = jnp.asarray(~jnp.asarray(is_admissible, bool), jnp.int32)
+        is_admissible = jnp.asarray(played.environment.admits(played.env_state, played.obs, played.decision), bool)
+        if is_admissible.ndim:
+            name, shape = type(played.environment).__name__, is_admissible.shape
+            raise InputError(f"{name}.admits must return one bool for a decision, got an array of shape {shape}")
+        values[INADMISSIBLE] = jnp.asarray(~is_admissible, jnp.int32)
     if isinstance(played.algorithm, Stops):
         _check_names([*(metric.name for metric in values if metric != INADMISSIBLE), STOPPING_TIME.name])
         plays = ~played.algorithm.stopped(played.state)

@@ -181,7 +181,7 @@ def test_another_measure_under_the_same_name_does_not_resume(tmp_path):
 
 
 @pytree
-class Scheduled(Shrink):
+class Schedule(Shrink):
     factors: Any = param(None, None, "factors of the state by number of the phase")
 
     def update(self, key, t, state, obs, decision, feedback):
@@ -190,10 +190,10 @@ class Scheduled(Shrink):
 
 def test_other_numbers_in_a_dictionary_without_text_keys_do_not_resume(tmp_path):
     """Such a field is an argument of the program, so only the specification shows its numbers."""
-    simulate(Scheduled(factors={0: 0.5}), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
-    simulate(Scheduled(factors={0: 0.5}), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
-    with pytest.raises(InputError, match=r"jobs\.Scheduled\.algorithm\.factors\.children was \[0\.5\] and is now"):
-        simulate(Scheduled(factors={0: 0.25}), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+    simulate(Schedule(factors={0: 0.5}), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+    simulate(Schedule(factors={0: 0.5}), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
+    with pytest.raises(InputError, match=r"jobs\.Schedule\.algorithm\.factors\.children was \[0\.5\] and is now"):
+        simulate(Schedule(factors={0: 0.25}), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
 
 
 _USER = """

@@ -4,12 +4,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits.algorithms.armed.ucb1 import UCB1
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
 from jaxbandits.engine import driver
 from jaxbandits.engine.loop import end_of_stretch
+from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms
 from jaxbandits.programs.compilation import RateEstimator
 from jaxbandits.simulation import Meter, compare, simulate
+from jaxbandits.types import ArmDecision
 from tests.toy_problems import CONSUMERS, Draws, DrawsEnvironment, Noisy, Shrink, Vectors, draws_of
 
 QUIET = {"progress": False, "width": 32}
@@ -118,6 +121,36 @@ def test_inadmissible_decisions_are_counted_by_trial():
     np.testing.assert_array_equal(result.inadmissible, np.full((1, 4), 3))  # plays 1, 0.5, 0.25 lie above 0.2
     assert result.inadmissible.dtype == np.int64 and "inadmissible" not in result.values
     np.testing.assert_array_equal(simulate(Shrink(), Noisy(), 3, 2, **QUIET)["Shrink"].inadmissible, np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (jnp.zeros(1, jnp.int32), r"of shape \(1,\) and type int32, but the number of an arm must be one integer"),
+        (jnp.zeros(2, jnp.int32), r"of shape \(2,\)"),
+        (jnp.zeros(()), r"of shape \(\) and type float"),
+        (jnp.bool_(True), r"of shape \(\) and type bool"),
+    ],
+)
+def test_the_number_of_an_arm_is_one_integer(index, message):
+    @pytree
+    class Learner(UCB1):
+        def select(self, key, t, state, obs):
+            return ArmDecision(index, index)
+
+    env = BernoulliArms.from_means([0.9, 0.5, 0.1])
+    with pytest.raises(InputError, match=rf"Learner returns ArmDecision\(index=...\) {message}"):
+        simulate(Learner(n_arms=3), env, 5, 4, **QUIET)
+
+
+def test_an_environment_admits_a_decision_or_not():
+    @pytree
+    class Environment(Noisy):
+        def admits(self, state, obs, decision):
+            return jnp.ones(2, bool)
+
+    with pytest.raises(InputError, match=r"Environment\.admits must return one bool for a decision, .* shape \(2,\)"):
+        simulate(Shrink(), Environment(), 5, 4, **QUIET)
 
 
 def test_a_record_dictionary_is_what_at_record_returns():
