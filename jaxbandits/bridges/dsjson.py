@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxbandits.base import files, ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.bridges.logs import Event, check_count, log_of_events, read_text
+from jaxbandits.bridges.logs import Event, add_features, check_count, log_of_events, read_lines
 from jaxbandits.environments.data.logs import Log
 
 _ACTION = "action"  # namespace of the features that `write_dsjson` writes for actions without features
@@ -34,13 +34,16 @@ def write_dsjson(log: Log, path: str | os.PathLike[str]) -> None:
     divides the remaining probability equally among the other actions; Vowpal Wabbit does not learn from these numbers.
 
     Raises:
-      InputError: if the log has no propensities, if a column name begins with `_`, or if the path cannot be written.
+      InputError: if the log has no propensities, if a column name begins with `_`, if a column of a context `[n, p]`
+        has a name that begins with `action^`, or if the path cannot be written.
     """
     if log.propensity is None:
         raise InputError("the log has no propensities, which the format dsjson needs")
     for name in log.columns:
         if name.startswith("_"):
             raise InputError(f"column {name!r}: in dsjson, the name of a feature cannot begin with _")
+        if name.startswith(f"{_ACTION}^") and (log.context is None or log.context.ndim == 2):
+            raise InputError(f"column {name!r}: names that begin with {_ACTION}^ identify the actions in the file")
     k, lines = log.n_actions, []
     for i, (action, reward, propensity) in enumerate(zip(log.action.tolist(), log.reward, log.propensity, strict=True)):
         others = [other + 1 for other in range(k) if other != action]
@@ -83,21 +86,22 @@ def read_dsjson(path: str | os.PathLike[str]) -> Log:
 
     If each action has exactly one feature, which no other action has and whose value is 1 in all events, this feature
     merely identifies the action; the context of the log is then `[n, p]`, the shared features. Otherwise the context is
-    `[n, K, d]`, the shared features together with the features of each action. A feature that is missing in an event is
-    0. Action k of the file is action k - 1 of the log. Events with `_skipLearn` are omitted.
+    `[n, K, d]`, the shared features together with the features of each action; as in Vowpal Wabbit, the values of a
+    feature in both are added. A feature that is missing in an event is 0. Action k of the file is action k - 1 of the
+    log. Events with `_skipLearn` are omitted.
 
     Args:
       path: path of the file.
 
     Raises:
-      InputError: for invalid JSON, a missing or inconsistent label, features that are text, events with different
-        numbers of actions, slates, dropped events (`pdrop`), or more than 10,000 features. The message names the line
-        at fault, if there is one.
+      InputError: for invalid JSON, a missing or inconsistent label, features that are text, two features of one name,
+        events with different numbers of actions, slates, dropped events (`pdrop`), or more than 10,000 features. The
+        message names the line at fault, if there is one.
     """
     shared: list[dict[str, float]] = []
     events: list[Event] = []
     columns: dict[str, int] = {}
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if line.strip():
             event = _parse(f"line {number}", line)
             if event.get("_skipLearn") is not True:
@@ -105,13 +109,13 @@ def read_dsjson(path: str | os.PathLike[str]) -> Log:
                 shared.append(features)
                 events.append(_read_event(f"line {number}", event, actions))
     own = [event.features for event in events]
-    if _are_names(own):
-        names = {name for features in own[0] for name in features}
+    names = {name for features in own[0] for name in features} if _are_names(own) else set()
+    if names and not any(names & features.keys() for features in shared):
         columns = {name: j for j, name in enumerate(name for name in columns if name not in names)}
         named = [event._replace(features=[features]) for event, features in zip(events, shared, strict=True)]
         return log_of_events(path, named, columns, is_adf=False)
     joined = [
-        event._replace(features=[features | one for one in event.features])
+        event._replace(features=[add_features(features, one) for one in event.features])
         for event, features in zip(events, shared, strict=True)
     ]
     return log_of_events(path, joined, columns, is_adf=True)
@@ -194,10 +198,15 @@ def _read_features(
     where: str, context: dict[str, Any], columns: dict[str, int]
 ) -> tuple[dict[str, float], list[dict[str, float]]]:
     """Return the shared features and the features of each action; new names are added to `columns`."""
-    found = [dict(_leaves(where, "", value)) for value in (context, *context["_multi"])]
-    for features in found:
-        for name in features:
+    found = []
+    for value in (context, *context["_multi"]):
+        features: dict[str, float] = {}
+        for name, number in _leaves(where, "", value):
+            if name in features:
+                raise InputError(f"{where}: two features have the name {name!r}")
+            features[name] = number
             columns.setdefault(name, len(columns))
+        found.append(features)
     check_count(where, columns)
     return found[0], found[1:]
 

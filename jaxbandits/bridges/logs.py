@@ -9,6 +9,7 @@ has one line per action; a line `shared | ...` with the context, if any, precede
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -18,8 +19,9 @@ from jaxbandits.base import files, ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.environments.data.logs import Log
 
+_BLANKS = re.compile(r"[ \t]+")  # characters between features; other blanks of Unicode may be part of a name
 _MOST_FEATURES = 10_000  # largest number of features in a file; files with more contain hashed text
-_NOT_IN_NAMES = str.maketrans({" ": "_", ":": "_", "|": "_", "\t": "_", "\n": "_"})
+_NOT_IN_NAMES = str.maketrans(dict.fromkeys(" :|\t\n\r", "_"))
 
 
 def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) -> Log:
@@ -32,7 +34,8 @@ def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) ->
         on the position.
 
     Raises:
-      InputError: for missing entries, inconsistent shapes, or several positions if `position` is None.
+      InputError: for missing entries, inconsistent shapes, a number of actions that is not whole, or several positions
+        if `position` is None.
     """
     if not isinstance(feedback, Mapping):
         raise InputError(f"feedback must be a dictionary in the format of obp, got {format_value(feedback)}")
@@ -42,18 +45,24 @@ def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) ->
     columns = {name: feedback.get(name) for name in ("action", "reward", "pscore", "context")}
     positions = feedback.get("position")
     if positions is not None:
+        if np.shape(positions) != np.shape(columns["action"]):
+            raise InputError(
+                f"feedback must have one position per event: action has shape {np.shape(columns['action'])}, but "
+                f"position has shape {np.shape(positions)}"
+            )
         found = np.unique(positions).tolist()
         if position is None and len(found) > 1:
             raise InputError(
                 f"feedback has the positions {', '.join(map(str, found))}: choose one, such as position={found[0]}"
             )
         if position is not None:
-            if position not in found:
+            if not ranges.is_whole(position) or position not in found:
                 raise InputError(f"position must be one of {', '.join(map(str, found))}, got {format_value(position)}")
             rows = np.asarray(positions) == position
             columns = {name: None if x is None else np.asarray(x)[rows] for name, x in columns.items()}
+    n_actions = ranges.integer("n_actions of feedback", feedback["n_actions"])
     return Log.from_arrays(
-        columns["action"], columns["reward"], columns["pscore"], columns["context"], actions=int(feedback["n_actions"])
+        columns["action"], columns["reward"], columns["pscore"], columns["context"], actions=n_actions
     )
 
 
@@ -85,12 +94,19 @@ def log_to_obp(log: Log) -> dict[str, Any]:
 def write_vw(log: Log, path: str | os.PathLike[str]) -> None:
     """Write a log as text for Vowpal Wabbit, for `--cb K`, or for `--cb_adf` if actions have features.
 
+    In column names, spaces, tabs, line ends, `:` and `|` become `_`.
+
     Raises:
-      InputError: if the log has no propensities, or if the path cannot be written.
+      InputError: if the log has no propensities, if two columns then have the same name, or if the path cannot be
+        written.
     """
     if log.propensity is None:
         raise InputError("the log has no propensities, which Vowpal Wabbit needs")
     names = [name.translate(_NOT_IN_NAMES) for name in log.columns]
+    for j, name in enumerate(names):
+        if name in names[:j]:
+            first, second = log.columns[names.index(name)], log.columns[j]
+            raise InputError(f"columns {first!r} and {second!r} have the same name in the file, {name}: rename one")
     lines = []
     for i, (action, reward, propensity) in enumerate(zip(log.action, log.reward, log.propensity, strict=True)):
         cost = f"{-float(reward) + 0.0!r}:{float(propensity)!r}"  # + 0.0 turns -0.0 into 0.0
@@ -113,7 +129,8 @@ def read_vw(path: str | os.PathLike[str], *, n_actions: int | None = None) -> Lo
 
     Each feature becomes a column of the context, which is 0 for events without the feature. The column name includes
     the namespace, as in `user^age`. A feature without a value counts as 1. The features of a `shared` line become
-    columns of every action. Action k of the file is action k - 1 of the log.
+    columns of every action. As in Vowpal Wabbit, the values of a feature that occurs several times are added. Action k
+    of the file is action k - 1 of the log.
 
     Args:
       path: path of the file.
@@ -123,23 +140,32 @@ def read_vw(path: str | os.PathLike[str], *, n_actions: int | None = None) -> Lo
       InputError: for an invalid label, several costs in an event, events with different numbers of actions, weights of
         namespaces, or more than 10,000 features; the message names the line.
     """
-    text = read_text(path)
+    text = read_lines(path)
     events, columns = [], {}
-    is_adf = any(line.startswith(("shared", "|")) or line.startswith("0:") for line in text.splitlines())
+    is_adf = any(line.startswith(("shared", "|")) or line.startswith("0:") for line in text)
     for number, lines in _blocks(text, is_adf):
         events.append(_read_event(number, lines, columns, is_adf))
     return log_of_events(path, events, columns, is_adf, n_actions)
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file.
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
+    """Return the lines of a text file, without the characters that end them.
 
     Raises:
-      InputError: if the file does not exist.
+      InputError: if the file does not exist, cannot be read, or is not encoded in UTF-8.
     """
-    if not os.path.exists(path):
-        raise InputError(f"{path} does not exist")
-    return files.path_of(path).read_text(encoding="utf-8")
+    file = files.path_of(path)
+    try:
+        text = file.read_bytes().decode()
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        number = error.object.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}, line {number}: not encoded in UTF-8") from None
+    # Not `splitlines`, which also splits at characters that names and texts may contain, such as U+2028.
+    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 def log_of_events(
@@ -196,10 +222,10 @@ class Event(NamedTuple):
     n_actions: int  # 0 if the number of actions does not follow from the event
 
 
-def _blocks(text: str, is_adf: bool) -> Iterator[tuple[int, list[str]]]:
+def _blocks(text: list[str], is_adf: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield for each event the number of its first line, and its lines."""
     block: list[str] = []
-    for number, line in enumerate([*text.splitlines(), ""], start=1):
+    for number, line in enumerate([*text, ""], start=1):
         if line.strip():
             block.append(line)
             if is_adf:
@@ -234,7 +260,7 @@ def _read_event(number: int, lines: list[str], columns: dict[str, int], is_adf: 
     except (ValueError, IndexError):
         raise InputError(f"{where}: {entry!r} is not action:cost:probability") from None
     if is_adf:
-        features = [shared | one for one in features]
+        features = [add_features(shared, one) for one in features]
         return Event(position, -cost + 0.0, propensity, features, len(features))
     if action < 1:
         raise InputError(f"{where}: actions are numbered from 1, got {action}")
@@ -245,21 +271,27 @@ def _read_features(where: str, text: str, columns: dict[str, int]) -> dict[str, 
     """Return the features after the first bar of a line as a dict; new names are added to `columns`."""
     found: dict[str, float] = {}
     for part in text.split("|"):
-        words = part.split()
+        words = [word for word in _BLANKS.split(part) if word]
         namespace = ""
-        if words and not part[0].isspace():
+        if words and not _BLANKS.match(part):
             namespace = words.pop(0) + "^"
             if ":" in namespace:
                 raise InputError(f"{where}: namespaces with weights cannot be read, got {namespace[:-1]!r}")
         for word in words:
             name, colon, value = word.partition(":")
             try:
-                found[namespace + name] = float(value) if colon else 1.0
+                number = float(value) if colon else 1.0
             except ValueError:
                 raise InputError(f"{where}: feature {word!r} is not name:number") from None
+            found[namespace + name] = found.get(namespace + name, 0.0) + number
             columns.setdefault(namespace + name, len(columns))
     check_count(where, columns)
     return found
+
+
+def add_features(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    """Return the features of two dicts; the values of a feature in both are added, as Vowpal Wabbit does."""
+    return {**one, **{name: one.get(name, 0.0) + value for name, value in other.items()}}
 
 
 def check_count(where: str, columns: Mapping[str, int]) -> None:

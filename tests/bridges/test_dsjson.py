@@ -79,6 +79,18 @@ def test_actions_that_are_only_named_have_no_features(tmp_path):
     assert log.context.shape == (1, 3, 4) and log.columns == ("age", "id^x", "id^y", "id^z")
 
 
+def test_values_of_a_feature_that_is_shared_and_of_an_action_are_added(tmp_path):
+    named = {"id": {"x": 5}, "_multi": [{"id": {"x": 1}}, {"id": {"y": 1}}, {"id": {"z": 1}}]}
+    log = read([event(c=named)], tmp_path)
+    assert log.columns == ("id^x", "id^y", "id^z")
+    np.testing.assert_array_equal(log.context, [[[6, 0, 0], [5, 1, 0], [5, 0, 1]]])
+
+
+def test_line_separators_inside_texts_end_no_line(tmp_path):
+    (tmp_path / "log.json").write_text(event(EventId="a\u2028b").replace("\\u2028", "\u2028") + "\r\n", "utf-8")
+    assert len(read_dsjson(tmp_path / "log.json")) == 1
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -102,6 +114,8 @@ def test_actions_that_are_only_named_have_no_features(tmp_path):
         (event(pdrop=0.5), "line 2: events were dropped with probability pdrop"),
         (event(c={**{f"x{i}": 1 for i in range(10_001)}, "_multi": [{}] * 3}), "line 2: more than 10,000 features"),
         (event(c={"x": 1, "_multi": [{}] * 2}, a=[2, 1], p=[0.8166667, 0.1833333]), "events have 2 to 3 actions"),
+        (event(c={"a^b": 1, "a": {"b": 2}, "_multi": [{}] * 3}), r"line 2: two features have the name 'a\^b'"),
+        (event(_label_cost=-77).replace("77", "1e999"), r"reward must lie in \(-inf, inf\), got inf"),
         (event(_label_probability=1.5, a=None), r"propensity must lie in \(0, 1\]"),
     ],
 )
@@ -123,6 +137,8 @@ def test_logs_that_cannot_be_written(tmp_path):
         write_dsjson(data.Log(**{**vars(log), "propensity": None}), tmp_path / "log.json")
     with pytest.raises(InputError, match="column '_x': in dsjson, the name of a feature cannot begin with _"):
         write_dsjson(make_log((N, P), ("a", "_x", "b")), tmp_path / "log.json")
+    with pytest.raises(InputError, match=r"column 'action\^0': names that begin with action\^ identify the actions"):
+        write_dsjson(make_log((N, P), ("a", "action^0", "b")), tmp_path / "log.json")
 
 
 @pytest.mark.parametrize("shape", [(N, P), (N, K, P)])

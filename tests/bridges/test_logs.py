@@ -52,6 +52,8 @@ def test_positions_of_obp_are_bandits_of_their_own():
         ([1], "feedback must be a dictionary in the format of obp"),
         ({"action": [0], "n_actions": 2}, "feedback lacks 'reward'"),
         ({"action": [0, 1], "reward": [1.0], "n_actions": 2}, "one entry per event"),
+        ({"action": [0, 1], "reward": [1.0, 0.0], "n_actions": 2.9}, "n_actions of feedback must be a whole number"),
+        ({"action": [0, 1], "reward": [1.0, 0.0], "n_actions": 2, "position": [0]}, "one position per event"),
     ],
 )
 def test_wrong_feedback(feedback, message):
@@ -92,10 +94,27 @@ def test_text_of_others(tmp_path):
     np.testing.assert_array_equal(log.context, [[[2, 1, 0], [2, 3, 0]], [[4, 5, 0], [4, 0, 6]]])
 
 
+def test_names_with_blanks_of_unicode_stay_names(tmp_path):
+    log = make_log(columns=("user\u00a0age", "a\u2028b", "c\x0bd"))
+    write_vw(log, tmp_path / "log.vw")
+    found = read_vw(tmp_path / "log.vw")
+    assert found.columns == log.columns
+    assert_equal(found, log)
+
+
+def test_values_of_a_repeated_feature_are_added(tmp_path):
+    log = read("1:0:0.5 | the the cat:2\n2:1:0.5 | cat:0.5 the:-1 cat\n", tmp_path)
+    assert log.columns == ("the", "cat")
+    np.testing.assert_array_equal(log.context, [[2, 2], [-1, 1.5]])
+    log = read("shared | a:1\n0:1:0.5 | a:2\n| b:3\n", tmp_path)
+    np.testing.assert_array_equal(log.context, [[[3, 0], [1, 3]]])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "has no events"),
+        ("1:nan:0.5 | a:1\n", r"reward must lie in \(-inf, inf\), got nan"),
         ("1:1:0.5 | a:1\n1:1:0.5\n", "line 2 has no features"),
         ("1:1:0.5 | a:1\n\n1:1 | a:1\n", "line 3: '1:1' is not action:cost:probability"),
         ("1:1:0.5 2:1:0.5 | a:1\n", "line 1: an event needs one action:cost:probability, got 2"),
@@ -122,6 +141,13 @@ def test_what_cannot_be_written_or_read(tmp_path):
         read_vw(tmp_path / "log.vw", n_actions=K - 1)
     with pytest.raises(InputError, match="does not exist"):
         read_vw(tmp_path / "none.vw")
+    with pytest.raises(InputError, match=r"cannot read .*: Is a directory"):
+        read_vw(tmp_path)
+    (tmp_path / "latin.vw").write_bytes(b"1:1:0.5 | a:1\n1:1:0.5 | caf\xe9:1\n")
+    with pytest.raises(InputError, match=r"latin\.vw, line 2: not encoded in UTF-8"):
+        read_vw(tmp_path / "latin.vw")
+    with pytest.raises(InputError, match="columns 'a b' and 'a_b' have the same name in the file, a_b"):
+        write_vw(make_log(columns=("a b", "c", "a_b")), tmp_path / "log.vw")
 
 
 @pytest.mark.parametrize(("shape", "options"), [((N, P), f"--cb {K}"), ((N, K, P), "--cb_adf")])

@@ -60,12 +60,13 @@ class Log:
     def __post_init__(self) -> None:
         """Check the arrays, and warn about values that are valid but probably not intended."""
         n = len(self.reward)
-        for name in ("action", "propensity"):
+        for name in ("action", "reward", "propensity"):
             part = getattr(self, name)
             if part is not None and part.shape != (n,):
                 raise InputError(
                     f"a log must have one entry per event: reward has {n}, but {name} has shape {part.shape}"
                 )
+        ranges.check_range("reward", self.reward, "(-inf, inf)")
         if self.propensity is not None:
             ranges.check_range("propensity", self.propensity, "(0, 1]")
             _check_propensities(self.propensity, self.action, self.actions)
