@@ -2,21 +2,24 @@
 
 import contextlib
 import time
+from collections.abc import Sequence
 
 import jax
 
 from jaxbandits.analysis.info import RunInfo
+from jaxbandits.base.errors import unknown_name
 from jaxbandits.base.versions import versions
 from jaxbandits.engine import driver
 from jaxbandits.engine.checkpoint import Store
-from jaxbandits.engine.collect import Hindsight, collect_trials, join_points
+from jaxbandits.engine.collect import Hindsight, collect_trials, join_points, metric_names
 from jaxbandits.engine.identity import job_spec, plan_spec
-from jaxbandits.engine.jobs import Algorithms, PerLabel, make_jobs
+from jaxbandits.engine.jobs import Algorithms, LabelJobs, PerLabel, make_jobs
 from jaxbandits.engine.noise_scales import warn_of_noise_scales
 from jaxbandits.engine.options import Options
 from jaxbandits.engine.plan import Plan, RecordPoints
-from jaxbandits.engine.program import traces_of_call
+from jaxbandits.engine.program import TraceCache, traces_of_call
 from jaxbandits.engine.progress import Display
+from jaxbandits.programs.compilation import Device
 from jaxbandits.results.result import Result
 from jaxbandits.types import Environment
 
@@ -30,6 +33,7 @@ def run_comparison(
     options: Options,
     *,
     warns: bool = True,
+    metric: str | None = None,
 ) -> Result:
     """Run every label once and return the `Result`; the arguments are those of `compare`.
 
@@ -42,15 +46,19 @@ def run_comparison(
       options: settings of the run.
       warns: warn of assumed noise scales that are too large (`warn_of_noise_scales`). If a run consists of several
         calls, only the first should warn.
+      metric: name of a metric that the result must have; None: no particular metric.
 
     Raises:
-      InputError: if an argument is invalid.
+      InputError: if an argument is invalid; for a metric that no label has, before anything is computed if the names of
+        metrics are known by then.
     """
     devices = list(options.devices) if options.devices is not None else jax.local_devices()
     traces = traces_of_call()
     label_jobs = make_jobs(algorithms, environment, horizon, seeds, record_points, options, devices[0], traces)
     if warns:
         warn_of_noise_scales(label_jobs)
+    if metric is not None:
+        _check_metric(metric, label_jobs, devices[0], traces)
     plan = Plan(tuple(job for label in label_jobs for _, job in label.jobs), options.seed)
     begin = time.time()
     with contextlib.ExitStack() as stack:
@@ -84,3 +92,15 @@ def run_comparison(
         base_seed=plan.base_seed,
     )
     return Result(trials, info)
+
+
+def _check_metric(metric: str, label_jobs: Sequence[LabelJobs], device: Device, traces: TraceCache) -> None:
+    """Check that a label has a metric of this name, unless only a run can tell."""
+    known: dict[str, None] = {}
+    for label in label_jobs:
+        for _, job in label.jobs:
+            names = metric_names(job, driver.trace_job(job, device, traces).block_values)
+            if names is None or metric in names:
+                return
+            known |= dict.fromkeys(names)
+    raise unknown_name("metric", metric, known)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -236,9 +237,19 @@ class Each:
         self.recommend = self._recommend if n_recommending else None
 
     def select(self, t: Rounds, obs: Obs) -> Choice:
-        """Return the arms `[W]` that the learners choose, and their probabilities `[W]` if the learners return any."""
+        """Return the arms `[W]` that the learners choose, and their probabilities `[W]` if the learners return any.
+
+        Raises:
+          InputError: if only some of the learners return a probability, or if a tuple has another length than 2.
+        """
         rows = zip(self.learners, self._times(t), split_trials(obs), strict=True)
         chosen = [learner.select(own_t, one) for learner, own_t, one in rows]
+        are_tuples = {isinstance(one, tuple) and len(one) == 2 for one in chosen}
+        if len(are_tuples) > 1 or (are_tuples == {False} and any(isinstance(one, tuple) for one in chosen)):
+            raise InputError(
+                "each: select must return an arm in every trial, or a tuple of an arm and its probability in every "
+                f"trial, got {format_value(next(one for one in chosen if isinstance(one, tuple)))} in one of them"
+            )
         if isinstance(chosen[0], tuple):
             return [index for index, _ in chosen], np.array([probability for _, probability in chosen], float)
         return chosen
@@ -406,7 +417,8 @@ def _check_choice(chosen: Choice, t: int, job: Job, n_arms: int) -> tuple[np.nda
     index, n = _check_arms(chosen, "select", t, job, n_arms), job.n_trials
     if probability is not None:
         probability = np.asarray(probability, float)
-        is_good = (probability > 0.0) & (probability <= 1.0)
+        # Very small probabilities are 0 in the precision of the environment.
+        is_good = (probability.astype(jnp.result_type(float)) > 0.0) & (probability <= 1.0)
         if probability.shape != (n,):
             raise InputError(f"round {t}: select must return {n} probabilities, got shape {probability.shape}")
         if not is_good.all():

@@ -209,7 +209,10 @@ def race(
         learners = {label: Grid(one.algorithm, some) for label, one in grids.items()}
         with own_settings():
             options = make_options(**group)
-            result = run_comparison(learners, environment, horizon, count, 1, options, warns=first == 0)
+            is_first = first == 0
+            result = run_comparison(
+                learners, environment, horizon, count, 1, options, warns=is_first, metric=metric if is_first else None
+            )
         metric = result[next(iter(grids))].metric() if metric is None else metric
         rounds = sum(trials.horizon for trials in result.trials.values())
         scores = []

@@ -135,6 +135,7 @@ def run_until_decided(
                 {label: all_record_points[label] for label in active},
                 _group_options(options, look, seeds),
                 warns=look == 0,
+                metric=rule.metric if look == 0 else None,
             )
         )
         metric, trials = join(results).labels_with_metric(rule.metric)

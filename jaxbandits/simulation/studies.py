@@ -102,7 +102,8 @@ def play_study(
 
 def is_maximizing(study: Study) -> bool:
     """Return True if the study maximises its objective."""
-    return getattr(getattr(study, "direction", None), "name", "MINIMIZE") == "MAXIMIZE"
+    direction = getattr(study, "direction", None)  # an enumeration in Optuna, text in other tuners
+    return str(getattr(direction, "name", direction)).upper() == "MAXIMIZE"
 
 
 def _checked_point(point: object) -> Point:

@@ -20,6 +20,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.engine.loop import Carry, init_trial, play_round
 from jaxbandits.programs import compilation
+from jaxbandits.programs.cached_traces import trace_foreign_code_anew
 from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.testing import rehearsal, speed
 from jaxbandits.testing.failures import translate
@@ -68,15 +69,16 @@ def check_algorithm(algorithm: Algorithm, environment: Environment, *, quick: bo
     checks = TRACED_CHECKS if ranges.flag("quick", quick) else ALGORITHM_CHECKS
     problems: dict[str, None] = {}  # distinct messages in the order of the checks
     is_traced = is_declared = True
-    for check in checks:
-        if not (is_declared if check is fields_have_meanings else is_traced):
-            continue  # the other checks need the methods of the learner and their traces
-        try:
-            check(algorithm, environment)
-        except AssertionError as error:
-            problems[str(error)] = None
-            is_traced &= check not in _TRACES
-            is_declared &= check is not protocol_names_and_fields
+    with trace_foreign_code_anew(algorithm, environment):  # a global may have changed since the last call
+        for check in checks:
+            if not (is_declared if check is fields_have_meanings else is_traced):
+                continue  # the other checks need the methods of the learner and their traces
+            try:
+                check(algorithm, environment)
+            except AssertionError as error:
+                problems[str(error)] = None
+                is_traced &= check not in _TRACES
+                is_declared &= check is not protocol_names_and_fields
     if problems:
         raise AssertionError("\n".join(problems))
     if not quick:

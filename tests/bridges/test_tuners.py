@@ -20,7 +20,7 @@ class HalvingStudy:
     """A study with the interface of Optuna: uniform rates, then rates around the best one."""
 
     def __init__(self, direction="MINIMIZE"):
-        self.direction = types.SimpleNamespace(name=direction)
+        self.direction = types.SimpleNamespace(name=direction) if direction.isupper() else direction
         self.trials, self.values, self.rng = [], {}, np.random.default_rng(0)
 
     def ask(self):
@@ -73,7 +73,7 @@ def test_a_study_is_told_the_means_on_the_same_seeds():
     assert min(second) < min(first)  # the second batch is asked for after the first was told
 
 
-@pytest.mark.parametrize(("direction", "worst"), [("MINIMIZE", np.inf), ("MAXIMIZE", -np.inf)])
+@pytest.mark.parametrize(("direction", "worst"), [("MINIMIZE", np.inf), ("MAXIMIZE", -np.inf), ("maximize", -np.inf)])
 def test_a_point_with_failed_trials_has_the_worst_value(direction, worst):
     study = HalvingStudy(direction)
     rates = iter([0.5, OVERFLOW])

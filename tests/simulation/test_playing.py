@@ -1,5 +1,8 @@
 """`play`: learners in Python meet the instances and the noise of the compiled ones, and their mistakes are named."""
 
+import re
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
@@ -339,3 +342,28 @@ def test_the_horizon_of_data_is_kept():
     shown = []
     play(Script(lambda t, obs: shown.append(obs.arms) or np.zeros(3, int)), environment, 6, 3, **QUIET)
     np.testing.assert_array_equal(shown, np.tile(table[:, None], (1, 3, 1, 1)))
+
+
+def test_probabilities_that_are_zero_in_float32_are_refused():
+    with (
+        jax.enable_x64(False),
+        pytest.raises(InputError, match=r"trial 0: probabilities must .* got 1e-60"),
+    ):
+        play(Script(lambda t, obs: (np.zeros(W, int), np.full(W, 1e-60))), coins(), 4, W, **QUIET)
+
+
+@pytest.mark.parametrize("odd", [0, 1])
+@pytest.mark.parametrize("choice", [(0, 0.5), (0, 0.5, 1.0)])
+def test_learners_of_each_return_probabilities_in_all_trials_or_none(odd, choice):
+    class Learner(SingleUCB1):
+        def select(self, t, obs):
+            return choice if self.seed % 2 == odd else 0
+
+    def factory(seed):
+        learner = Learner(seed)
+        learner.seed = seed
+        return learner
+
+    message = rf"each: select must return an arm in every trial, or a tuple .*, got {re.escape(str(choice))} in one"
+    with pytest.raises(InputError, match=message):
+        play(each(factory), coins(), 3, W, **QUIET)

@@ -7,6 +7,7 @@ import pytest
 
 from jaxbandits import Grid, race, sweep
 from jaxbandits.base.errors import InputError
+from jaxbandits.engine import driver
 from jaxbandits.simulation import racing
 from jaxbandits.simulation.racing import at_edge, best, log_wealth, race_values
 from tests.toy_problems import NanLearner, Noisy, Shrink
@@ -230,7 +231,8 @@ def test_failed_points_lose_and_the_first_wins_if_all_fail(settings):
         ({"record_points": 5}, "unknown option 'record_points'"),
     ],
 )
-def test_bad_input_is_one_clear_line(changed, message, settings):
+def test_bad_input_is_one_clear_line_before_anything_is_played(changed, message, settings, monkeypatch):
+    monkeypatch.setattr(driver, "run", lambda *_, **__: pytest.fail("trials were played"))
     given = {"grid": Grid(Shrink(), {"rate": [0.1, 0.5]}), "seeds": 8, **settings, **changed}
     with pytest.raises(InputError, match=message) as caught:
         race(given.pop("grid"), ENVIRONMENT, 5, **given)

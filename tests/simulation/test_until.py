@@ -6,6 +6,7 @@ import pytest
 from jaxbandits import OFUL, Grid, HeavyTailed, Options, StoppingRule, compare
 from jaxbandits.analysis import pairs
 from jaxbandits.base.errors import InputError
+from jaxbandits.engine import driver
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import stopping
 from tests.results import factories
@@ -18,7 +19,7 @@ def play(rng, monkeypatch):
     """Runs of learners whose losses share an instance and differ by shifts and noise of their own."""
 
     def play(rule, shifts, calls=None, first_seed=0, **settings):
-        def run_comparison(algorithms, environment, horizon, seeds, record_points, options, *, warns):
+        def run_comparison(algorithms, environment, horizon, seeds, record_points, options, *, warns, metric=None):
             assert warns is (options.first_seed == first_seed)  # once, at the first look
             if calls is not None:
                 calls.append((tuple(algorithms), options.first_seed, options.checkpoint))
@@ -144,9 +145,11 @@ def test_the_code_errs_as_the_rule_does(play):
         ({"until": StoppingRule(), "algorithms": [Grid(OFUL(dim=2), {"ridge": range(1, 22)})]}, "got 21"),
         ({"until": "decided", "seeds": {"a": 3, "b": 4}}, "one number for all labels, the number of seeds in a group"),
         ({"until": "decided", "seeds": 0}, "seeds of a group must be a whole number"),
+        ({"until": StoppingRule(metric="regert")}, "unknown metric 'regert'; did you mean 'regret'"),
     ],
 )
-def test_what_cannot_be_decided_is_refused_before_it_runs(settings, message):
+def test_what_cannot_be_decided_is_refused_before_it_runs(settings, message, monkeypatch):
+    monkeypatch.setattr(driver, "run", lambda *_, **__: pytest.fail("trials were played"))
     given = {"algorithms": {"a": OFUL(dim=2), "b": OFUL(dim=2, ridge=2.0)}, "seeds": 4} | settings
     with pytest.raises(InputError, match=message):
         compare(given.pop("algorithms"), HeavyTailed(dim=2, n_arms=3), 5, progress=False, **given)

@@ -446,3 +446,18 @@ def test_a_sound_learner_passes():
     """And so the checks above object to what was broken, nothing else."""
     for check in contract.ALGORITHM_CHECKS:
         check(Greedy(), ENVIRONMENT)
+
+
+def test_a_changed_global_is_read_again():
+    """A notebook mends a helper of its learner and checks it again."""
+    factor = [np.nan]
+
+    @pytree
+    class Learner(Greedy):
+        def update(self, key, t, state, obs, decision, feedback):
+            return factor[0] * super().update(key, t, state, obs, decision, feedback)
+
+    with pytest.raises(AssertionError, match="the state is NaN after feedback scaled by 0"):
+        contract.check_algorithm(Learner(), ENVIRONMENT)
+    factor[0] = 1.0
+    contract.check_algorithm(Learner(), ENVIRONMENT)
