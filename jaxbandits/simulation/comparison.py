@@ -17,9 +17,8 @@ from jaxbandits.engine.jobs import Algorithms, LabelJobs, PerLabel, make_jobs
 from jaxbandits.engine.noise_scales import warn_of_noise_scales
 from jaxbandits.engine.options import Options
 from jaxbandits.engine.plan import Plan, RecordPoints
-from jaxbandits.engine.program import TraceCache, traces_of_call
+from jaxbandits.engine.program import Device, TraceCache, traces_of_call
 from jaxbandits.engine.progress import Display
-from jaxbandits.programs.compilation import Device
 from jaxbandits.results.result import Result
 from jaxbandits.types import Environment
 
