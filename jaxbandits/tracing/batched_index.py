@@ -42,6 +42,8 @@ def dynamic_slice(x: jax.Array, starts: list[jax.Array], sizes: tuple[int, ...])
         n = x.shape[axis]
         if n == size:
             continue
+        if start.dtype.itemsize < 4:  # whose numbers may end before n
+            start = start.astype(jnp.int32)
         start = jnp.clip(start, 0, n - size)
         if start.ndim == 0:
             x = lax.dynamic_slice_in_dim(x, start, size, axis)
@@ -129,8 +131,6 @@ def _take_many(x: jax.Array, index: jax.Array, axis: int, dims: Any, params: Par
     n, offsets = x.shape[axis], dims.offset_dims
     rank = index.ndim - 1 + len(offsets)
     inside = (index >= 0) & (index < n)
-    if params["mode"] == lax.GatherScatterMode.CLIP:
-        index = jnp.clip(index, 0, n - 1)
     index_axes = [k for k in range(rank) if k not in offsets]
     # The axis of the result for each axis of a slice: the axis of the paired index axis, or an offset axis.
     pairs = zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True)
@@ -149,7 +149,7 @@ def _take_many(x: jax.Array, index: jax.Array, axis: int, dims: Any, params: Par
     result, *others = slices
     result = jnp.broadcast_to(result, jnp.broadcast_shapes(result.shape, index.shape))
     for k, entry in enumerate(others, 1):
-        result = jnp.where(index == k, entry, result)
+        result = jnp.where(index >= k, entry, result)  # not ==, so that indices out of range are clipped, as in JAX
     if params["mode"] == lax.GatherScatterMode.FILL_OR_DROP:
         result = jnp.where(inside, result, jnp.nan)
     return result

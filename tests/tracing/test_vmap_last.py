@@ -188,6 +188,28 @@ def test_gathers_at_an_index_of_each_row(name, rng):
     np.testing.assert_array_equal(vmap_last(f)(x, index), jax.vmap(f, -1, -1)(x, index))
 
 
+@pytest.mark.parametrize("is_table", [False, True], ids=["of each trial", "of all trials"])
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("n", [1, 6, 90])
+def test_indices_out_of_range_are_clipped_as_in_jax(n, shape, is_table, rng):
+    x, index = rng.normal(size=(n, 8)), rng.integers(-3 * n - 1, 3 * n + 1, size=(*shape, 8))
+    f, args, axes = (lambda x, i: x[i]), (x[:, 0] if is_table else x, index), (None if is_table else -1, -1)
+    got = vmap_last(f, axes)(*args)
+    for w in range(8):
+        np.testing.assert_array_equal(got[..., w], f(jnp.asarray(x[:, 0 if is_table else w]), index[..., w]))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64])
+@pytest.mark.parametrize("n", [5, 129, 300])
+def test_axes_may_be_longer_than_the_numbers_of_the_index(n, dtype, rng):
+    x, index = rng.normal(size=(n, 8)), rng.integers(0, min(n, 128), size=8).astype(dtype)
+    np.testing.assert_array_equal(vmap_last(lambda x, i: x[i])(x, index), x[index.astype(int), np.arange(8)])
+    if dtype is not np.int8 or n < 129:  # else JAX itself refuses to write
+        got = vmap_last(lambda x, i: x.at[i].set(0.0))(x, index)
+        x[index.astype(int), np.arange(8)] = 0.0
+        np.testing.assert_array_equal(got, x)
+
+
 @pytest.mark.parametrize(
     ("options", "args", "message"),
     [
