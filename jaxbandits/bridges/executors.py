@@ -29,7 +29,7 @@ class RayExecutor:
 class JoblibExecutor:
     """Executor for any joblib backend: `JoblibExecutor(joblib.Parallel(n_jobs=4))`.
 
-    All tasks start together when the first result is read.
+    All tasks that were submitted by then start together when a result is read.
     """
 
     def __init__(self, parallel: Any):
@@ -40,20 +40,20 @@ class JoblibExecutor:
         """
         self._parallel = parallel
         self._tasks: list[Any] = []
-        self._results: list[Any] | None = None
+        self._results: list[Any] = []
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Add a task, and return an object whose method `result()` returns its result.
 
-        The first call of `result()` of any task starts all tasks.
+        A call of `result()` of a task that has not started starts all tasks that have been submitted.
         """
         self._tasks.append((function, args, {}))  # the return value of `joblib.delayed`
         return _LazyResult(self._result_of, len(self._tasks) - 1)
 
     def _result_of(self, i: int) -> Any:
-        results = self._results if self._results is not None else list(self._parallel(self._tasks))
-        self._results = results
-        return results[i]
+        if i >= len(self._results):
+            self._results += self._parallel(self._tasks[len(self._results) :])
+        return self._results[i]
 
 
 class _LazyResult:

@@ -24,7 +24,8 @@ def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, le
 
     The mean of a metric over seeds is logged as `label/metric` at every record point, and the ends of its t-interval as
     `label/metric/low` and `label/metric/high`. The name includes the point of a sweep, as in `oful_ridge-0.1/regret`,
-    and the index of an entry of a vector metric, as in `risk_group-2`. Failed trials are omitted.
+    and the index of an entry of a vector metric, as in `risk_group-2`; characters that a tracker does not allow become
+    `_`. Failed trials are omitted.
 
     Args:
       result: the result of `simulate`, `compare`, `sweep`, `play` or `SweepResult.load`.
@@ -34,7 +35,7 @@ def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, le
       level: confidence level of the intervals.
 
     Raises:
-      InputError: if `run` has none of these methods, or if a metric is unknown.
+      InputError: if `run` has none of these methods, if a metric is unknown, or if two curves would have one name.
     """
     level = intervals.checked_level(level)
     for metric in metrics or ():
@@ -75,12 +76,19 @@ def _curves(
     result: Result, metrics: Sequence[str] | None, level: float
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield the name, the rounds and the values of every curve."""
+    sources: dict[str, Any] = {}  # label, point, metric and entry by name
     for label, trials in result.items():
         for metric in trials.metrics if metrics is None else [name for name in metrics if name in trials.values]:
             usable = trials.usable(metric)
             for h, point in enumerate(trials.points):
                 for entry, values in trials.entries(metric, {}):
                     name = f"{_name(label, point)}/{_name(metric, entry)}"
+                    source = (label, point, metric, entry)
+                    if sources.setdefault(name, source) != source:
+                        raise InputError(
+                            f"two curves have the name {name}, one of the label {sources[name][0]!r} and one of "
+                            f"{label!r}: choose labels that differ in letters, digits, or one of . _ - /"
+                        )
                     estimate = intervals.t_interval(values[h][usable[h]], axis=0, level=level)
                     for suffix, curve in (("", estimate.mean), ("/low", estimate.low), ("/high", estimate.high)):
                         yield name + suffix, trials.record_points, curve

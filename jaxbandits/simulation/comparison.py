@@ -2,11 +2,14 @@
 
 import contextlib
 import time
+import warnings
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 
 from jaxbandits.analysis.info import RunInfo
+from jaxbandits.base.callers import user_stacklevel
 from jaxbandits.base.errors import unknown_name
 from jaxbandits.base.versions import versions
 from jaxbandits.engine import driver
@@ -21,6 +24,8 @@ from jaxbandits.engine.program import Device, TraceCache, traces_of_call
 from jaxbandits.engine.progress import Display
 from jaxbandits.results.result import Result
 from jaxbandits.types import Environment
+
+_LARGEST_COUNT = 2**24  # in float32, 2^24 + 1 is 2^24
 
 
 def run_comparison(
@@ -43,8 +48,8 @@ def run_comparison(
       seeds: one value, or a mapping from labels to values.
       record_points: one value, or a mapping from labels to values.
       options: settings of the run.
-      warns: warn of assumed noise scales that are too large (`warn_of_noise_scales`). If a run consists of several
-        calls, only the first should warn.
+      warns: warn of assumed noise scales that are too large (`warn_of_noise_scales`), and of horizons beyond 2^24 in
+        float32. If a run consists of several calls, only the first should warn.
       metric: name of a metric that the result must have; None: no particular metric.
 
     Raises:
@@ -56,6 +61,7 @@ def run_comparison(
     label_jobs = make_jobs(algorithms, environment, horizon, seeds, record_points, options, devices[0], traces)
     if warns:
         warn_of_noise_scales(label_jobs)
+        _warn_of_counters(label_jobs)
     if metric is not None:
         _check_metric(metric, label_jobs, devices[0], traces)
     plan = Plan(tuple(job for label in label_jobs for _, job in label.jobs), options.seed)
@@ -103,3 +109,14 @@ def _check_metric(metric: str, label_jobs: Sequence[LabelJobs], device: Device, 
                 return
             known |= dict.fromkeys(names)
     raise unknown_name("metric", metric, known)
+
+
+def _warn_of_counters(label_jobs: Sequence[LabelJobs]) -> None:
+    """Warn of horizons at which counters in float32 stop."""
+    longest = max(label.whole.horizon for label in label_jobs)
+    if longest > _LARGEST_COUNT and jnp.result_type(float) == jnp.float32:
+        warnings.warn(
+            f"a horizon of {longest:,} rounds exceeds 2^24, at which counts and sums of learners and environments stop "
+            'to grow in float32: compute in float64, after jax.config.update("jax_enable_x64", True)',
+            stacklevel=user_stacklevel(),
+        )

@@ -109,6 +109,15 @@ def test_some_metrics(result):
         log_to(result, 3)
 
 
+def test_curves_of_one_name_are_refused():
+    learners = {"a b": armed.UCB1(n_arms=2), "a_b": armed.UCBV(n_arms=2)}
+    two = compare(learners, armed.BernoulliArms.from_means([0.9, 0.5]), 3, W, progress=False)
+    with pytest.raises(InputError, match="two curves have the name a_b/regret, one of the label 'a b' and"):
+        log_to(two, Mlflow())
+    learner = Grid(armed.UCBV(n_arms=2), {"zeta": [0.1, 0.1]})  # the same curve twice
+    log_to(compare({"a": learner}, armed.BernoulliArms.from_means([0.9, 0.5]), 3, W, progress=False), Mlflow())
+
+
 def test_values_that_are_none_are_left_out():
     one = compare([armed.UCB1(n_arms=2)], armed.BernoulliArms.from_means([0.9, 0.5]), 3, 1, progress=False)
     run = Mlflow()

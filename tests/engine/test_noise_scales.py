@@ -33,7 +33,7 @@ from jaxbandits.engine.options import Options
 from jaxbandits.environments.armed.arms import Arms
 from jaxbandits.estimation import links
 from jaxbandits.glm import GeneralizedLinear
-from jaxbandits.simulation import zip_fields
+from jaxbandits.simulation import comparison, zip_fields
 from jaxbandits.sweeps.run import run_sweep
 from jaxbandits.sweeps.sweep import Sweep
 from jaxbandits.types import ArmDecision
@@ -259,3 +259,14 @@ def test_numbers_do_not_depend_on_the_preset(key):
     state = AO.init(key)._replace(count=jnp.array([1.0, 2.0, 3.0]), total=jnp.array([1.0, 0.0, 2.0]))
     by_hand = AOUCB(n_arms=3, noise_scale=0.5).index(key, jnp.int32(6), state)
     np.testing.assert_array_equal(AOUCB.bounded(n_arms=3).index(key, jnp.int32(6), state), by_hand)
+
+
+@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize("horizon", [100, 101])
+def test_horizons_at_which_counters_stop_are_named(x64, horizon, monkeypatch):
+    monkeypatch.setattr(comparison, "_LARGEST_COUNT", 100)
+    with jax.enable_x64(x64), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compare([UCB1(n_arms=2)], BernoulliArms.from_means([0.9, 0.5]), horizon, 2, progress=False)
+    messages = [str(warning.message) for warning in caught]
+    assert any("a horizon of 101 rounds exceeds 2^24" in message for message in messages) == (horizon > 100 and not x64)

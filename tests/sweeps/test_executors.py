@@ -140,6 +140,20 @@ def test_joblib(reference_bytes, tmp_path):
     assert contents(tmp_path / "out") == reference_bytes
 
 
+def test_joblib_runs_tasks_that_are_submitted_later():
+    started = []
+
+    def call_all(tasks):
+        started.append(len(tasks))
+        return [function(*args, **kwargs) for function, args, kwargs in tasks]
+
+    executor = JoblibExecutor(call_all)
+    first, second = executor.submit(max, 1, 2), executor.submit(max, 3, 4)
+    assert (second.result(), first.result()) == (4, 2)
+    assert executor.submit(max, 5, 6).result() == 6
+    assert started == [2, 1]
+
+
 def test_ray_by_its_calls(reference_bytes, tmp_path):
     ray = types.ModuleType("ray")
     asked = []
