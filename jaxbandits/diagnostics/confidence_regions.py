@@ -19,6 +19,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import PyTree, as_arrays
 from jaxbandits.estimation import level_set
 from jaxbandits.estimation.level_set import OptimisticDecision
+from jaxbandits.tracing.jax_compat import trace_foreign_code_anew
 from jaxbandits.types import FixedArmObs, Reward, State
 
 
@@ -110,10 +111,13 @@ def confidence_set(name: str, learner: Any, xs: np.ndarray, rs: np.ndarray) -> R
         raise InputError(f"{name} has n_arms = {n_arms}, but the trace has {len(played)} different arms")
     arms = jnp.zeros((n_arms, 2)).at[: len(played)].set(played)  # arms that were not played do not matter
     learner, rounds = as_arrays(learner), jnp.int32(len(rs))
-    state = _replay(learner, arms, jnp.asarray(index.ravel(), jnp.int32), jnp.asarray(rs, arms.dtype))
+    with trace_foreign_code_anew(learner):  # a global may have changed since the last call
+        state = _replay(learner, arms, jnp.asarray(index.ravel(), jnp.int32), jnp.asarray(rs, arms.dtype))
 
     def value(points: np.ndarray) -> np.ndarray:
-        return np.asarray(_error_ratios(learner, rounds, state, jnp.asarray(points, arms.dtype)), np.float64) - 1.0
+        with trace_foreign_code_anew(learner):
+            ratios = _error_ratios(learner, rounds, state, jnp.asarray(points, arms.dtype))
+        return np.asarray(ratios, np.float64) - 1.0
 
     return Region(name, np.asarray(learner.recommend(state), np.float64), value)
 

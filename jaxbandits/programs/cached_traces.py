@@ -32,8 +32,3 @@ def own_code(*objects: Any) -> contextlib.AbstractContextManager[Any]:
     if _serve_own_code.get() and not has_foreign_code(*objects):
         return jax_compat.serve_cached_traces()
     return contextlib.nullcontext()
-
-
-def trace_foreign_code_anew(*objects: Any) -> contextlib.AbstractContextManager[Any]:
-    """Return a context manager for jitted functions of objects; it ignores JAX's trace caches if these are foreign."""
-    return jax_compat.ignore_cached_traces() if has_foreign_code(*objects) else contextlib.nullcontext()

@@ -20,10 +20,10 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.engine.loop import Carry, init_trial, play_round
 from jaxbandits.programs import compilation
-from jaxbandits.programs.cached_traces import trace_foreign_code_anew
 from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.testing import rehearsal, speed
 from jaxbandits.testing.failures import translate
+from jaxbandits.tracing.jax_compat import trace_foreign_code_anew
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import (
     AdviceObs,

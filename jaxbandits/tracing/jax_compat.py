@@ -24,6 +24,8 @@ from jax.interpreters import ad as ad
 from jax.interpreters import batching as batching
 from jax.interpreters import mlir as mlir
 
+from jaxbandits.base.foreign import has_foreign_code
+
 JaxprEqn: TypeAlias = Any  # jax.extend.core.JaxprEqn, whose values have no shape for a type checker
 Jaxpr: TypeAlias = Any  # open or closed; one class from jax 0.12 on, two for older versions
 Params: TypeAlias = dict[str, Any]  # parameters of an equation, by name
@@ -134,6 +136,11 @@ def ignore_cached_traces() -> Iterator[None]:
         jax.clear_caches()
     with contextlib.nullcontext() if context is None else context(object()), _copied_constants():
         yield  # JAX's caches distinguish the values of the context
+
+
+def trace_foreign_code_anew(*objects: Any) -> contextlib.AbstractContextManager[Any]:
+    """Return a context manager for jitted functions of objects; it ignores JAX's trace caches if these are foreign."""
+    return ignore_cached_traces() if has_foreign_code(*objects) else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
 from jaxbandits.algorithms.glm.ofuglb import OFUGLB
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import pytree, static
 from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from tests.reference import glb_omd as reference
@@ -174,6 +175,38 @@ def test_refused():
     whole = plane.Region("plane", np.zeros(2), lambda p: jnp.full(len(p), -1.0))
     with pytest.raises(InputError, match="plane is unbounded"):
         plane.boundary(whole)
+
+
+_RADIUS = 1.0  # read by the learner below
+
+
+@pytree
+class _Disc:
+    """Learner whose confidence set is a disc around the mean of the arms, with a radius that is a global."""
+
+    dim: int = static(2, doc="d")
+
+    def init(self, key):
+        return jnp.zeros(2)
+
+    def update(self, key, t, state, obs, decision, feedback):
+        return state + _RADIUS * decision.x
+
+    def recommend(self, state):
+        return state
+
+    def error_ratio(self, t, state, theta):
+        return jnp.linalg.norm(theta - state) / _RADIUS
+
+
+def test_regions_follow_a_global_of_the_learner(monkeypatch):
+    """A compiled function of an earlier call holds its old value."""
+    trace = np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros(2)
+    for radius in (1.0, 3.0):
+        monkeypatch.setitem(globals(), "_RADIUS", radius)
+        region = plane.confidence_set("disc", _Disc(), *trace)
+        np.testing.assert_allclose(region.center, [radius, radius])
+        assert plane.area(plane.boundary(region)) == pytest.approx(np.pi * radius**2, rel=1e-3)
 
 
 def test_region_before_the_first_round():
