@@ -68,8 +68,6 @@ def test_every_declaration_is_complete(name):
             labels = experiment.algorithms(preset, 100, panel)
             assert set(experiment.slow) <= set(labels)
             assert undrawn <= set(labels) or preset != next(iter(experiment.presets))  # others may play fewer
-            if experiment.tuning is not None and experiment.tuning.standard:  # a budget leaves these out by name
-                assert set(experiment.tuning.slow) <= set(labels)
             swept = [label for label, algorithm in labels.items() if isinstance(algorithm, Grid)]
             draws_sweeps = heatmaps or any(getattr(drawing, "swept", False) for drawing in experiment.figures)
             assert swept == (list(labels) if draws_sweeps else [])
@@ -88,6 +86,20 @@ def test_every_declaration_is_complete(name):
     assert experiment.width in (None, 1) or experiment.width % 32 == 0
     texts = [claim.text for claim in experiment.claims]
     assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize("family", ["linear", "glm", "dro"])
+def test_learners_that_are_tuned_on_fewer_seeds_exist(family):
+    """A label that no experiment has would leave a slow learner on all seeds."""
+    tuned = [x for name, x in EXPERIMENTS.items() if name.startswith(f"{family}/") and x.tuning is not None]
+    labels = {
+        label
+        for experiment in tuned
+        for preset in experiment.tuning.presets
+        for panel in experiment.panels(100).values()
+        for label in experiment.algorithms(preset, 100, panel)
+    }
+    assert {label for experiment in tuned for label in experiment.tuning.slow} <= labels and tuned
 
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if EXPERIMENTS[name].interpretations])
