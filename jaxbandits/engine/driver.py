@@ -100,7 +100,8 @@ def run(
     if workers is None:
         workers = default_workers(devices)
     workers = max(1, min(workers, len(plan.batches)))
-    bar = ProgressBar(plan.total_rounds, "rounds", display.title, display.enabled, scale=True, stages=display.stages)
+    enabled, title, stages, brief = display
+    bar = ProgressBar(plan.total_rounds, "rounds", title, enabled, scale=True, stages=stages, brief=brief)
     return _Run(plan, devices, traces or TraceCache(), workers, seconds_per_call, save_every, store, bar).run()
 
 

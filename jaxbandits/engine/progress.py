@@ -19,6 +19,7 @@ class Display(NamedTuple):
     enabled: bool = True
     title: str = ""  # text in front of the running labels
     stages: bool = True  # if there is no bar, print a line for every stage; False: only every 30 seconds and at the end
+    brief: bool = False  # leave nothing behind of a run that takes less than 30 seconds; the bar disappears at the end
 
 
 class ProgressBar:
@@ -28,7 +29,16 @@ class ProgressBar:
     remaining time every 30 seconds, and a line at the end.
     """
 
-    def __init__(self, total: int, unit: str, title: str, enabled: bool, scale: bool = False, stages: bool = True):
+    def __init__(
+        self,
+        total: int,
+        unit: str,
+        title: str,
+        enabled: bool,
+        scale: bool = False,
+        stages: bool = True,
+        brief: bool = False,
+    ):
         """Start a bar at zero.
 
         Args:
@@ -39,9 +49,11 @@ class ProgressBar:
           scale: True to write numbers of the bar with k and M.
           stages: if there is no bar, print a line for every stage; False: print only a line every 30 seconds and a line
             at the end.
+          brief: as `Display.brief`.
         """
         self._prefix, self._unit = f"{title}: " if title else "", unit
-        self._prints_lines, self._prints_stages = enabled and not is_interactive(), stages
+        self._prints_lines, self._prints_stages = enabled and not is_interactive(), stages and not brief
+        self._brief, self._n_lines = brief, 0
         self._total, self._done, self._resumed = total, 0, 0
         self._begin = self._stage_begin = self._last_line = time.perf_counter()
         self._bar: Any = None
@@ -49,14 +61,20 @@ class ProgressBar:
             from tqdm.auto import tqdm  # imported here, since it imports asyncio, which is not needed without a bar
 
             self._bar = tqdm(
-                total=total, unit=f" {unit}", unit_scale=scale, smoothing=0.1, dynamic_ncols=True, desc=title or None
+                total=total,
+                unit=f" {unit}",
+                unit_scale=scale,
+                smoothing=0.1,
+                dynamic_ncols=True,
+                desc=title or None,
+                leave=not brief,
             )
 
     def __enter__(self) -> "ProgressBar":
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if exc[0] is None and self._prints_lines and self._done:
+        if exc[0] is None and self._prints_lines and self._done and (self._n_lines or not self._brief):
             seconds = time.perf_counter() - self._begin
             computed = self._done - self._resumed
             rate = f", {_format_rate(computed / seconds)} {self._unit}/s" if computed and seconds > 0.0 else ""
@@ -103,7 +121,7 @@ class ProgressBar:
         computed = self._done - self._resumed
         if now - self._last_line < _SECONDS_PER_LINE or not computed or self._done >= self._total:
             return
-        self._last_line = now
+        self._last_line, self._n_lines = now, self._n_lines + 1
         left = (self._total - self._done) * (now - self._stage_begin) / computed
         self._print(
             f"{100 * self._done / self._total:.0f} % of {self._total:,} {self._unit}, {_format_time(left)} left"

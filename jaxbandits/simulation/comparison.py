@@ -4,6 +4,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +29,13 @@ from jaxbandits.types import Environment
 _LARGEST_COUNT = 2**24  # in float32, 2^24 + 1 is 2^24
 
 
+class Part(NamedTuple):
+    """Call of `run_comparison` as one of several calls that make a run."""
+
+    is_first: bool = True  # only the first call warns and checks the metric
+    brief: bool = False  # as `engine.progress.Display.brief`
+
+
 def run_comparison(
     algorithms: Algorithms,
     environment: PerLabel[Environment],
@@ -36,8 +44,8 @@ def run_comparison(
     record_points: PerLabel[RecordPoints],
     options: Options,
     *,
-    warns: bool = True,
     metric: str | None = None,
+    part: Part = Part(),  # noqa: B008 (immutable)
 ) -> Result:
     """Run every label once and return the `Result`; the arguments are those of `compare`.
 
@@ -48,9 +56,9 @@ def run_comparison(
       seeds: one value, or a mapping from labels to values.
       record_points: one value, or a mapping from labels to values.
       options: settings of the run.
-      warns: warn of assumed noise scales that are too large (`warn_of_noise_scales`), and of horizons beyond 2^24 in
-        float32. If a run consists of several calls, only the first should warn.
       metric: name of a metric that the result must have; None: no particular metric.
+      part: the place of this call in a run of several calls. The first call warns of assumed noise scales that are too
+        large (`warn_of_noise_scales`), and of horizons beyond 2^24 in float32.
 
     Raises:
       InputError: if an argument is invalid; for a metric that no label has, before anything is computed if the names of
@@ -59,10 +67,10 @@ def run_comparison(
     devices = list(options.devices) if options.devices is not None else jax.local_devices()
     traces = traces_of_call()
     label_jobs = make_jobs(algorithms, environment, horizon, seeds, record_points, options, devices[0], traces)
-    if warns:
+    if part.is_first:
         warn_of_noise_scales(label_jobs)
         _warn_of_counters(label_jobs)
-    if metric is not None:
+    if part.is_first and metric is not None:
         _check_metric(metric, label_jobs, devices[0], traces)
     plan = Plan(tuple(job for label in label_jobs for _, job in label.jobs), options.seed)
     begin = time.time()
@@ -79,7 +87,7 @@ def run_comparison(
             seconds_per_call=options.seconds_per_call,
             save_every=options.save_every,
             store=store,
-            display=Display(options.progress, options.title),
+            display=Display(options.progress, options.title, brief=part.brief),
         )
     outputs = iter(zip(output.block_values, output.timing, strict=True))
     hindsight: Hindsight = {}

@@ -64,7 +64,7 @@ from jaxbandits.engine.grid import ArrayValue, Grid, Point, list_points
 from jaxbandits.engine.jobs import PerLabel
 from jaxbandits.engine.options import COUNT, Settings, make_options
 from jaxbandits.engine.program import share_traces
-from jaxbandits.simulation.comparison import run_comparison
+from jaxbandits.simulation.comparison import Part, run_comparison
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Environment
 
@@ -209,10 +209,8 @@ def race(
         learners = {label: Grid(one.algorithm, some) for label, one in grids.items()}
         with own_settings():
             options = make_options(**group)
-            is_first = first == 0
-            result = run_comparison(
-                learners, environment, horizon, count, 1, options, warns=is_first, metric=metric if is_first else None
-            )
+            part = Part(is_first=first == 0, brief=True)
+            result = run_comparison(learners, environment, horizon, count, 1, options, metric=metric, part=part)
         metric = result[next(iter(grids))].metric() if metric is None else metric
         rounds = sum(trials.horizon for trials in result.trials.values())
         scores = []

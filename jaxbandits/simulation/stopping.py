@@ -39,7 +39,7 @@ from jaxbandits.engine.plan import RecordPoints
 from jaxbandits.engine.program import share_traces
 from jaxbandits.results.merge import join
 from jaxbandits.results.result import Result
-from jaxbandits.simulation.comparison import run_comparison
+from jaxbandits.simulation.comparison import Part, run_comparison
 from jaxbandits.types import Environment
 
 DECIDED = "decided"
@@ -134,8 +134,8 @@ def run_until_decided(
                 seeds,
                 {label: all_record_points[label] for label in active},
                 _group_options(options, look, seeds),
-                warns=look == 0,
-                metric=rule.metric if look == 0 else None,
+                metric=rule.metric,
+                part=Part(is_first=look == 0),
             )
         )
         metric, trials = join(results).labels_with_metric(rule.metric)

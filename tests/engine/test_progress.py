@@ -3,6 +3,8 @@
 import io
 import sys
 
+import pytest
+
 from jaxbandits.engine import progress
 from jaxbandits.engine.progress import ProgressBar
 
@@ -51,6 +53,18 @@ def test_a_line_every_half_minute_with_the_time_left(capsys, monkeypatch):
         "part: 80 % of 1,000 rounds, 0:33 left",
         "part: 1,000 rounds in 200.0 s, 4 rounds/s",
     ]
+
+
+@pytest.mark.parametrize(("took", "lines"), [(29.0, 0), (90.0, 2)])
+def test_a_brief_run_leaves_nothing(took, lines, capsys, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now)
+    with ProgressBar(100, "rounds", "race", True, brief=True) as bar:
+        bar.begin_stage("simulating")
+        now = took
+        bar.update(50)
+        bar.update(50)
+    assert len(capsys.readouterr().err.splitlines()) == lines
 
 
 def test_one_is_no_plural(capsys):

@@ -19,8 +19,8 @@ def play(rng, monkeypatch):
     """Runs of learners whose losses share an instance and differ by shifts and noise of their own."""
 
     def play(rule, shifts, calls=None, first_seed=0, **settings):
-        def run_comparison(algorithms, environment, horizon, seeds, record_points, options, *, warns, metric=None):
-            assert warns is (options.first_seed == first_seed)  # once, at the first look
+        def run_comparison(algorithms, environment, horizon, seeds, record_points, options, *, metric, part):
+            assert part.is_first is (options.first_seed == first_seed)  # once, at the first look
             if calls is not None:
                 calls.append((tuple(algorithms), options.first_seed, options.checkpoint))
             shared = rng.gamma(2.0, size=seeds)

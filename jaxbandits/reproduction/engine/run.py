@@ -1,6 +1,7 @@
 """Run an experiment: play every panel on paired seeds, measure times, and judge the claims."""
 
 import dataclasses
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,9 @@ def _tune(
             checkpoint=None if checkpoint is None else checkpoint / str(i),
         )
         if choice is not None:
+            if options.get("progress", True):
+                values = ", ".join(f"{field} = {value:.4g}" for field, value in choice.multipliers.items())
+                print(f"tuned {label} ({panel.title}): {values}", file=sys.stderr, flush=True)
             multipliers[label], learners[label] = choice.multipliers, with_multipliers(learner, choice.multipliers)
             edges += [label] if choice.at_edge else []
     return learners, multipliers, tuple(edges)
