@@ -80,7 +80,7 @@ def add(commands: "Subparsers") -> None:
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
     reproduce.add_argument(
-        "--overwrite", action="store_true", help="discard the interrupted or finished run in --out, and start anew"
+        "--overwrite", action="store_true", help="discard the interrupted or finished run in --out, and start again"
     )
     reproduce.add_argument("--identity", metavar="NAME", help=about["identity"])
     reproduce.add_argument("--quiet", action="store_true", help="do not show progress")

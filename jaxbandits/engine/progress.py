@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Any, NamedTuple
 
-_SECONDS_PER_LINE = 30.0  # interval between lines if there is no bar
+SECONDS_PER_LINE = 30.0  # interval between lines if there is no bar
 
 
 def is_interactive() -> bool:
@@ -119,7 +119,7 @@ class ProgressBar:
     def _print_state(self, now: float) -> None:
         """Print the finished share and the remaining time, if the last line of this kind is at least 30 seconds old."""
         computed = self._done - self._resumed
-        if now - self._last_line < _SECONDS_PER_LINE or not computed or self._done >= self._total:
+        if now - self._last_line < SECONDS_PER_LINE or not computed or self._done >= self._total:
             return
         self._last_line, self._n_lines = now, self._n_lines + 1
         left = (self._total - self._done) * (now - self._stage_begin) / computed

@@ -49,6 +49,7 @@ win, as it may when the whole grid is played on few seeds.
 
 import dataclasses
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -64,6 +65,7 @@ from jaxbandits.engine.grid import ArrayValue, Grid, Point, list_points
 from jaxbandits.engine.jobs import PerLabel
 from jaxbandits.engine.options import COUNT, Settings, make_options
 from jaxbandits.engine.program import share_traces
+from jaxbandits.engine.progress import SECONDS_PER_LINE
 from jaxbandits.simulation.comparison import Part, run_comparison
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Environment
@@ -198,9 +200,10 @@ def race(
     grids = _label_grids(grid, environment)
     points = list_points(next(iter(grids.values())).points)
     rounds = 0  # rounds of one seed of one point, summed over labels
+    quiet_since = time.perf_counter()  # beginning of the race, or of the last group that leaves lines or a bar
 
     def play(active: np.ndarray, first: int, count: int) -> np.ndarray:
-        nonlocal metric, rounds
+        nonlocal metric, rounds, quiet_since
         some = [points[i] for i in active]
         title = f"{chosen.title}, {len(some)} points, {first + count} of {seeds} seeds".removeprefix(", ")
         group = settings | Settings(first_seed=chosen.first_seed + first, title=title)
@@ -209,7 +212,9 @@ def race(
         learners = {label: Grid(one.algorithm, some) for label, one in grids.items()}
         with own_settings():
             options = make_options(**group)
-            part = Part(is_first=first == 0, brief=True)
+            is_quiet = time.perf_counter() - quiet_since < SECONDS_PER_LINE  # groups may be short, and the race long
+            quiet_since = quiet_since if is_quiet else time.perf_counter()
+            part = Part(is_first=first == 0, brief=is_quiet)
             result = run_comparison(learners, environment, horizon, count, 1, options, metric=metric, part=part)
         metric = result[next(iter(grids))].metric() if metric is None else metric
         rounds = sum(trials.horizon for trials in result.trials.values())

@@ -79,7 +79,7 @@ def test_a_million_pulls_of_one_arm(rng):
 
 @pytest.mark.parametrize(("policy", "most"), [(OptimisticGittins, 20_000), (BayesUCB, 1_000_000)])
 def test_bonuses_keep_their_digits(policy, most):
-    """What the index adds to the posterior mean, against SciPy in float64."""
+    """The excess of the index over the posterior mean, against SciPy in float64."""
     bonus_index = jax.jit(policy(n_arms=1).index)
     for n in np.geomspace(10, most, 7).round():
         for wins in np.round(n * np.array([0.02, 0.3, 0.5, 0.9])):

@@ -1,6 +1,7 @@
 """Races: how often the best point drops out, what is saved, what wins, and what a race of real trials plays."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -237,3 +238,20 @@ def test_bad_input_is_one_clear_line_before_anything_is_played(changed, message,
     with pytest.raises(InputError, match=message) as caught:
         race(given.pop("grid"), ENVIRONMENT, 5, **given)
     assert "\n" not in str(caught.value)
+
+
+def test_a_long_race_of_short_groups_is_not_silent(monkeypatch, capsys):
+    """Groups of 16 seconds leave nothing, except the first one after every half minute."""
+    now, parts, run = 0.0, [], racing.run_comparison
+
+    def run_and_note(*arguments, part, **settings):
+        nonlocal now
+        parts.append(part.brief)
+        now += 16.0
+        return run(*arguments, part=part, **settings)
+
+    monkeypatch.setattr(racing, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(racing, "run_comparison", run_and_note)
+    race(Grid(Shrink(), POINTS), ENVIRONMENT, 20, 64, metric="loss")
+    assert parts[:5] == [True, True, False, True, False]
+    assert "simulating" in capsys.readouterr().err

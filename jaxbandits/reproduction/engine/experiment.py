@@ -69,8 +69,8 @@ class Experiment:
       source: paper and figure.
       horizon: number of rounds: the paper's if `horizon_stated`, else ours.
       seeds: default number of trials.
-      presets: mapping from the name of a preset to its description; the first preset, which the
-        paper's sentences are about, is the default, and its verdicts are those that the pages count.
+      presets: mapping from the name of a preset to its description; the first preset is the default, and the pages
+        count its verdicts.
       algorithms: function from (preset, horizon, panel) to a mapping from labels to algorithms, or to a `Grid` of an
         algorithm that is swept.
       panels: function from the horizon to a mapping from names to panels.
