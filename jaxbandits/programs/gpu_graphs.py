@@ -11,7 +11,7 @@ with the compiled programs. `JAXBANDITS_GPU_LOOPS=graph` or `=blocks` skips the 
 
 If the test fails, programs take the form `blocks` (`engine.program.BlockProgram`): they play blocks of a fixed number
 of rounds, with masked loops. This form can be removed when every supported jaxlib contains that fix, every supported
-driver is of CUDA 12.3 or newer, and GPUs are the only accelerators (docs/gpus.md).
+driver is of CUDA 12.3 or newer, and GPUs are the only accelerators (benchmarks/NOTES.md).
 """
 
 import contextlib
