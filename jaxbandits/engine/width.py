@@ -19,7 +19,7 @@ from jaxbandits.engine.options import WIDTH_UNIT
 from jaxbandits.programs.compilation import Device
 from jaxbandits.tracing import target
 
-# Widths, with the largest number of bytes of a round of such a batch (measured in docs/performance.md).
+# Widths, with the largest number of bytes of a round of such a batch (measured in benchmarks/NOTES.md).
 _CPU_WIDTHS = ((64, 3 * 2**16), (16, 2**20))
 _ACCELERATOR_WIDEST = 8192
 _ACCELERATOR_SHARE = 8  # a batch takes at most an eighth of the memory, since states are copied and batches overlap
