@@ -136,23 +136,24 @@ def _refusal(directory: Path) -> str:
     return "read-only file system" if read_only else "permission denied"
 
 
-def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
+def write_atomically(path: Path, data: bytes, mode: int = 0o666, sync: bool = True) -> None:
     """Replace a file atomically: if the process is killed, either the old or the new file is complete.
 
     Args:
       path: path of the file.
       data: content of the file.
       mode: permissions of the file, before the umask of the process is applied.
+      sync: True to wait until the disk has the content; otherwise a crash of the machine may damage the new file.
 
     Raises:
       InputError: if the path cannot be written (full disk, read-only directory); the message names it.
     """
-    with open_atomically(path, mode) as file:
+    with open_atomically(path, mode, sync) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
-def open_atomically(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+def open_atomically(path: Path, mode: int = 0o666, sync: bool = True) -> Iterator[IO[bytes]]:
     """Open a temporary file for writing in a `with` block, and rename it to `path` if the block raises no error.
 
     If the block raises an error, the temporary file is deleted, and a previous file at `path` is left as it is.
@@ -171,7 +172,8 @@ def open_atomically(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
             is_made = True
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException as error:
         if is_made:

@@ -47,7 +47,10 @@ def executables_for(device: Any) -> Executables | None:
     if target.is_accelerator(device.platform):
         _enable(directory)
         return None
-    return Executables(directory) if executables() else None
+    return _executables(directory) if executables() else None
+
+
+_executables = functools.cache(Executables)  # one per directory, since it counts the bytes that it saves
 
 
 def _enable(directory: Path) -> None:

@@ -16,6 +16,7 @@ of a user) are not saved, since a later process may not have registered them.
 import contextlib
 import functools
 import hashlib
+import math
 import os
 import zlib
 from collections.abc import Set
@@ -30,7 +31,8 @@ from jaxbandits.base.private_files import read_private
 from jaxbandits.base.pytree import PyTree
 from jaxbandits.tracing.jax_compat import executables
 
-LARGEST = 2**30  # largest size of all files in bytes; above it, the least recently used files are deleted
+LARGEST = 2**30  # size of all files in bytes above which the least recently used files are deleted
+_CHECKED = 16  # a process looks at the size at its first save, and whenever it has saved LARGEST / 16 bytes since
 _LAPACK = "lapack_"  # prefix of the names of jaxlib's LAPACK targets
 _CHECKSUM = hashlib.sha256().digest_size  # bytes at the beginning of a file
 _WITH_LAPACK, _PLAIN = b"L", b"P"  # the byte after the checksum: whether the program calls routines of LAPACK
@@ -41,6 +43,7 @@ class Executables:
 
     def __init__(self, directory: Path):
         self.directory = directory
+        self._unchecked: float = math.inf  # bytes saved since the last look at the size of all files
 
     def load(self, key: str, args: PyTree, out: PyTree, device: Any) -> Any | None:
         """Return the program (`jax.stages.Compiled`) that was saved under a key; None if it is missing or damaged.
@@ -88,25 +91,30 @@ class Executables:
             packed = zlib.compress(executables().serialize(program)[0], 1)
             content = (_WITH_LAPACK if targets else _PLAIN) + packed
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(self.directory / key, _checksum(key, content) + content, mode=0o600)
-            self._evict()
+            # A file that a crash of the machine leaves incomplete fails its checksum, so it need not reach the disk.
+            write_atomically(self.directory / key, _checksum(key, content) + content, mode=0o600, sync=False)
+            self._unchecked += len(content)
+            if self._unchecked > LARGEST / _CHECKED:  # not at each save: a full cache has some 20,000 files
+                self._unchecked = 0  # first, since several threads save
+                self._evict()
         except Exception:  # caching is best effort: JAX cannot serialise callbacks, and a disk may be full
             return
 
     def _evict(self) -> None:
         """Delete the least recently used files beyond `LARGEST`."""
-        files: list[tuple[float, int, Path]] = []
-        for path in self.directory.iterdir():
-            with contextlib.suppress(FileNotFoundError):  # another process deletes files too
-                status = path.stat()
-                files.append((status.st_mtime, status.st_size, path))
-        files.sort()
+        files: list[tuple[float, int, str]] = []
+        with os.scandir(self.directory) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):  # another process deletes files too
+                    status = entry.stat()
+                    files.append((status.st_mtime, status.st_size, entry.path))
         excess = sum(size for _, size, _ in files) - LARGEST
-        for _, size, path in files:
+        for _, size, path in sorted(files) if excess > 0 else []:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            excess -= size
             if excess <= 0:
                 return
-            path.unlink(missing_ok=True)
-            excess -= size
 
 
 @functools.cache

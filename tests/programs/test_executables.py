@@ -1,5 +1,6 @@
 """Programs kept on disk: found by what was traced and by everything else they depend on, and by nothing else."""
 
+import contextlib
 import os
 
 import jax
@@ -191,6 +192,24 @@ def test_what_was_not_used_for_longest_goes(tmp_path, monkeypatch, compiling):
     assert {path.name for path in tmp_path.iterdir()} == {"a", "c", "d"}
 
 
+def test_the_directory_is_listed_once_per_sixteenth_of_its_largest_size(tmp_path, monkeypatch, compiling):
+    kept, program, listed = Executables(tmp_path), compile_function(), []
+    monkeypatch.setattr(Executables, "_evict", lambda self: listed.append(len(list(tmp_path.iterdir()))))
+    kept.save("first", *program)
+    size = (tmp_path / "first").stat().st_size
+    monkeypatch.setattr(executables, "LARGEST", 16 * (2 * size + size // 2))  # a sixteenth holds two files, not three
+    for i in range(6):
+        kept.save(f"file {i}", *program)
+    assert listed == [1, 4, 7]
+
+
+def test_a_program_is_saved_without_waiting_for_the_disk(tmp_path, monkeypatch, compiling):
+    monkeypatch.setattr(os, "fsync", lambda file: pytest.fail("waits"))
+    kept = Executables(tmp_path)
+    kept.save("key", *compile_function())
+    assert kept.load("key", (X,), {"twice": X}, DEVICE) is not None
+
+
 def test_what_another_process_deletes_meanwhile_stops_no_eviction(tmp_path, monkeypatch, compiling):
     kept, program = Executables(tmp_path), compile_function()
     for age, name in enumerate("abc"):
@@ -198,8 +217,11 @@ def test_what_another_process_deletes_meanwhile_stops_no_eviction(tmp_path, monk
         os.utime(tmp_path / name, (1000 - age, 1000 - age))
     size = (tmp_path / "a").stat().st_size
     monkeypatch.setattr(executables, "LARGEST", 2 * size + size // 2)
-    listed = [*tmp_path.iterdir(), tmp_path / "gone"]
-    monkeypatch.setattr(type(tmp_path), "iterdir", lambda self: iter(listed))
+    (tmp_path / "gone").write_bytes(b"x")
+    with os.scandir(tmp_path) as entries:
+        listed = list(entries)
+    (tmp_path / "gone").unlink()
+    monkeypatch.setattr(os, "scandir", lambda directory: contextlib.nullcontext(listed))
     kept._evict()
     assert [name for name in "abc" if (tmp_path / name).exists()] == ["a", "b"]
 
