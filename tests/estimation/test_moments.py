@@ -49,6 +49,7 @@ def test_moments_and_residuals_of_groups(n, count, rng):
 
 def test_moments_of_one_trial_alone(rng):
     weight, x, group, reward = (leaf[..., 0] for leaf in make_rows(rng, 300))
-    found = moments.moments(features, weight, x, jnp.asarray(group), jnp.asarray(reward), jnp.int32(300), K)
+    ours = jax.jit(lambda *rows: moments.moments(features, *rows, jnp.int32(300), K))
+    found = ours(weight, x, jnp.asarray(group), jnp.asarray(reward))
     z = np.tanh(x @ weight)
     np.testing.assert_allclose(found.gram[:, :, 0], z[group == 0].T @ z[group == 0], rtol=1e-10)

@@ -102,4 +102,5 @@ def test_keys_and_arrays_are_stacked_in_place(rng):
 
     keys, x = jax.random.split(jax.random.key(0), WIDTH), rng.standard_normal((3, 2, WIDTH))
     assert explain(f, keys, x) == []
-    jax.tree.map(np.testing.assert_array_equal, vmap_last(f)(keys, x), jax.vmap(f, -1, -1)(keys, x))
+    both = jax.jit(lambda *args: (vmap_last(f)(*args), jax.vmap(f, -1, -1)(*args)))
+    jax.tree.map(np.testing.assert_array_equal, *both(keys, x))

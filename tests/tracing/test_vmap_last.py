@@ -185,7 +185,8 @@ def test_gathers_at_an_index_of_each_row(name, rng):
     f, shape, n = GATHERS[name]
     x = rng.normal(size=(*shape, 6))
     index = rng.integers(-n, n, size=(*shape[:2], 6) if name == "two pairs" else (2, 6))
-    np.testing.assert_array_equal(vmap_last(f)(x, index), jax.vmap(f, -1, -1)(x, index))
+    both = jax.jit(lambda *args: (vmap_last(f)(*args), jax.vmap(f, -1, -1)(*args)))
+    np.testing.assert_array_equal(*both(x, index))
 
 
 @pytest.mark.parametrize("is_table", [False, True], ids=["of each trial", "of all trials"])

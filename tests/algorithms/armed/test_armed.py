@@ -189,7 +189,7 @@ def test_ties_of_the_code_of_the_thesis_are_broken_at_random(key):
     """Between two arms with one reward each, before a third with none."""
     learner = besson_tables.DKLUCBOfThesis(n_arms=3, discount=0.9)
     state = besson_tables.LastSums(jnp.ones(3), jnp.array([0.0, 1.0, 1.0]), jnp.arange(3, dtype=jnp.int32))
-    select = jax.vmap(lambda k: learner.select(k, jnp.int32(3), state, IndexObs.of(3)).index)
+    select = jax.jit(jax.vmap(lambda k: learner.select(k, jnp.int32(3), state, IndexObs.of(3)).index))
     counts = np.bincount(select(jax.random.split(key, 4000)), minlength=3)
     assert counts[0] == 0 and st.binomtest(int(counts[1]), 4000).pvalue > 1e-4
 
@@ -198,7 +198,7 @@ def test_ties_of_the_code_of_the_thesis_are_broken_at_random(key):
 @pytest.mark.parametrize("name", SAMPLED)
 def test_arms_are_drawn_with_the_probability_that_decisions_carry(name, key):
     learner, _ = SAMPLED[name]
-    state = learner.init(key)._replace(losses=jnp.array([0.0, 3.0, 1.0, 7.0]))
+    state = jax.jit(learner.init)(key)._replace(losses=jnp.array([0.0, 3.0, 1.0, 7.0]))
     mask, t = jnp.array([True, True, False, True]), jnp.int32(40)
     select = jax.jit(jax.vmap(lambda k: learner.select(k, t, state, IndexObs.of(ARMS, mask))))
     decisions = select(jax.random.split(key, 20_000))
@@ -295,7 +295,8 @@ def test_etc_commits(rng, key):
 def test_unplayed_arms_come_in_turn_while_feedback_is_late():
     learner = UCB1(n_arms=3)
     state = learner.init(jax.random.key(0))
-    played = [int(learner.select(jax.random.key(0), jnp.int32(t), state, IndexObs.of(3)).index) for t in range(6)]
+    select = jax.jit(lambda t: learner.select(jax.random.key(0), t, state, IndexObs.of(3)).index)
+    played = [int(select(jnp.int32(t))) for t in range(6)]
     assert played == [0, 1, 2, 0, 1, 2]
 
 

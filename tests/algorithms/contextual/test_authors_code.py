@@ -20,7 +20,7 @@ def test_nu_in_the_authors_code_of_neural_ts_is_a_squared_multiplier(rng, key):
     """
     ridge, nu, m = 0.01, 1e-5, 20
     model = models.NeuralGradient(input_dim=3, n_hidden=m, ridge=ridge, noise_scale=np.sqrt(ridge), train_every=1000)
-    state, width, update = model.init(key), jax.jit(model.width), jax.jit(model.update)
+    state, width, update = jax.jit(model.init)(key), jax.jit(model.width), jax.jit(model.update)
     first = np.asarray(state.weights.first[0]).T
     theirs = reference.NeuralUCB([first, np.asarray(state.weights.last)], ridge)
     U = ridge * np.ones(sum(w.size for w in theirs.W))

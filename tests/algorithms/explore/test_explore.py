@@ -94,9 +94,10 @@ def test_optimal_proportions_of_equal_arms():
 
 
 def test_evidence(rng):
+    evidence = jax.jit(identification.evidence)
     for _ in range(5):
         count, mean = rng.integers(1, 50, size=4).astype(float), rng.uniform(size=4)
-        found = identification.evidence(Pulls(jnp.asarray(count), jnp.asarray(count * mean)))
+        found = evidence(Pulls(jnp.asarray(count), jnp.asarray(count * mean)))
         np.testing.assert_allclose(found, reference.evidence(count, mean), rtol=1e-9)
     assert identification.evidence(Pulls(jnp.array([3.0, 0.0]), jnp.array([2.0, 0.0]))) == 0.0
 

@@ -48,7 +48,7 @@ def test_rewards_and_regret(key):
 
 def test_drawn_means_differ_between_trials():
     env = BernoulliArms(n_arms=3)
-    means = jax.vmap(lambda k: env.init(k).theta)(jax.random.split(jax.random.key(0), 5_000))
+    means = jax.jit(jax.vmap(lambda k: env.init(k).theta))(jax.random.split(jax.random.key(0), 5_000))
     assert st.kstest(np.ravel(means), "uniform").pvalue > 1e-4
 
 

@@ -85,7 +85,7 @@ def test_linear_models_are_ridge_regressions(name, rng, key):
     theirs = reference.Ridge(size, 0.5, 0.7)
     said, states, _ = replay(model, rows, key, kind, ("predict", "width"))
     has_information = name != "hybrid"
-    gamma = jax.vmap(model.information)(states) if has_information else None
+    gamma = jax.jit(jax.vmap(model.information))(states) if has_information else None
     for t in range(ROUNDS):
         seen = rows_of(arms, x[t], z[t])
         np.testing.assert_allclose(said["predict"][t], theirs.predict(seen), **CLOSE)
