@@ -1,4 +1,4 @@
-"""Detection of foreign code: classes and functions whose files belong neither to this package nor to JAX."""
+"""Detection of foreign code: classes and functions from outside this package, JAX and the standard library."""
 
 import dataclasses
 import functools
@@ -49,7 +49,7 @@ def is_own_class(cls: type) -> bool:
 
 
 def is_own_function(function: object) -> bool:
-    """Return whether a Python function is written in this package or JAX, or generated for this package."""
+    """Return whether a Python function is of this package, JAX or the standard library, or generated for the former."""
     code = getattr(function, "__code__", None)
     if code is None:
         return False

@@ -47,7 +47,8 @@ def cluster_executor(address: str, *, cpus: int | None = None, gpus: int | None 
         if value is not None:
             ranges.integer(name, value, allowed)
     if gpus is not None and kind != "ray":
-        raise InputError(f"gpus can be reserved only on Ray; for {kind}, assign GPUs when you start its processes")
+        how = "set CUDA_VISIBLE_DEVICES before" if kind == "processes" else f"assign GPUs when you start {kind}"
+        raise InputError(f"the argument gpus reserves GPUs only on Ray; for {kind}, {how}")
     with contextlib.ExitStack() as stack:
         yield _CONNECT[kind](stack, place, _resources(cpus, gpus))
 

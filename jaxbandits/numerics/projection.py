@@ -3,12 +3,13 @@
 Let `x(mu)` be the minimiser, over the whole space, of the quadratic plus `mu ||x||^2 / 2`. The minimiser over the ball
 is `x(mu)` for the smallest multiplier `mu >= 0` with `||x(mu)|| <= radius`. Newton's method on `1/radius - 1/||x(mu)||`
 from `mu = 0` approaches the root monotonically from the left. Under `vmap` the loop runs until the slowest trial of the
-batch is done, and not at all if every trial is inside the ball. Rescaling `x(0)` to the sphere would give a different
-point, the projection in the Euclidean norm.
+batch is done, and not at all if every trial is inside the ball; on a GPU without loops in graphs it has a fixed number
+of masked steps. Rescaling `x(0)` to the sphere would give a different point, the projection in the Euclidean norm.
 
-A point counts as inside if its norm exceeds the radius by at most 8 rounding errors. Points that are played are
-rescaled so that they lie in the ball exactly. Estimates are not rescaled: each rescaling would pull them slightly
-towards 0, even in directions without data, and these errors would accumulate
+A point counts as inside if its norm exceeds the radius by at most 8 rounding errors. `minimise_on_ball` and
+`proximal_on_ball` rescale their result, so that it lies in the ball up to the rounding of one product. `project_ball`,
+which one-pass estimators call in every round, does not rescale: each rescaling would pull an estimate slightly towards
+0, even in directions without data, and these errors would accumulate
 (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits).
 """
 

@@ -1,8 +1,8 @@
 """Restrict JAX's trace caches to code of this package while a trial with foreign code is traced anew.
 
-Foreign code is code outside this package. JAX returns a cached trace of a user's jitted function even if a global that
-the function reads has changed, so foreign code is traced without these caches. Code of this package reads no globals
-that change, and with the caches it is traced in a fifth of the time.
+Foreign code is code outside this package, JAX and the standard library. JAX returns a cached trace of a user's jitted
+function even if a global that the function reads has changed, so foreign code is traced without these caches. Code of
+this package reads no globals that change, and with the caches it is traced in a fifth of the time.
 """
 
 import contextlib

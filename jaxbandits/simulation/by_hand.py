@@ -98,22 +98,22 @@ class SteppedTrial:
 
     @property
     def obs(self) -> Obs:
-        """Observation of the last round played; None before the first."""
+        """Observation of the last round played by `step`; None before the first call of `step`."""
         return None if self.round is None else plain(self.round.obs)
 
     @property
     def decision(self) -> Decision:
-        """Decision of the last round played; None before the first."""
+        """Decision of the last round played by `step`; None before the first call of `step`."""
         return None if self.round is None else plain(self.round.decision)
 
     @property
     def feedback(self) -> Feedback:
-        """Feedback on the last round played, as the learner receives it (later, if delayed); None before the first."""
+        """Feedback on the last round played, as the learner receives it (later, if delayed); None before `step`."""
         return None if self.round is None else plain(narrow(self.round.feedback, self._algorithm.feedback))
 
     @property
     def outcome(self) -> Outcome:
-        """Outcome of the last round played, which only meters receive; None before the first."""
+        """Outcome of the last round played by `step`, which only meters receive; None before the first call."""
         return None if self.round is None else plain(self.round.outcome)
 
     @property

@@ -83,7 +83,12 @@ def test_a_missing_package_is_named(address, package, monkeypatch):
 
 
 def test_wrong_resources():
-    with pytest.raises(InputError, match="gpus can be reserved only on Ray"), cluster_executor("processes://2", gpus=1):
+    with (
+        pytest.raises(
+            InputError, match="the argument gpus reserves GPUs only on Ray; for processes, set CUDA_VISIBLE_DEVICES"
+        ),
+        cluster_executor("processes://2", gpus=1),
+    ):
         pass
     with pytest.raises(InputError, match="cpus must be"), cluster_executor("ray", cpus=0):
         pass

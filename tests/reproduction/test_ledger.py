@@ -313,7 +313,11 @@ def test_a_claim_that_was_renamed_is_found_and_a_lost_one_is_one_line(declare_ex
 @pytest.mark.parametrize(
     ("old", "new", "wrong"),
     [
-        ("id,preset", "claim,preset", "no ledger of this version: its first line must be id,preset"),
+        (
+            "id,preset",
+            "claim,preset",
+            "not a ledger in the format of this version of jaxbandits: its first line must be id,preset",
+        ),
         (",0.5,0.4", ",half,0.4", "line 2: could not convert"),
         (",64,", ",,", "line 2: invalid literal"),
         (",64,", ",", "line 2: it has 19 cells, and must have 20"),
@@ -491,7 +495,7 @@ def test_a_directory_without_runs_or_with_others_is_told(tmp_path):
     with pytest.raises(InputError, match="holds no finished run"):
         runs.read(tmp_path, EXPERIMENTS)
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="no manifest of this version"):
+    with pytest.raises(InputError, match="not a manifest in the format of this version"):
         runs.read(tmp_path, EXPERIMENTS)
     (tmp_path / "manifest.json").unlink()
     Directory(tmp_path).begin({}, None)  # of a sweep, which may lie beside runs

@@ -135,7 +135,7 @@ def test_labels_of_any_spelling_are_drawn_and_kept(label, tmp_path):
 def test_a_manifest_that_is_none(content, tmp_path, capsys):
     (tmp_path / "manifest.json").write_text(content)
     assert main(["report", str(tmp_path)]) == 2
-    assert "is no manifest of this version" in capsys.readouterr().err
+    assert "is not a manifest in the format of this version" in capsys.readouterr().err
 
 
 def test_a_report_of_a_path_that_does_not_exist(tmp_path, capsys):

@@ -29,8 +29,8 @@ class LossState(NamedTuple):
 class SampledPolicy(abc.ABC):
     """Abstract randomised policy for rewards in [0, 1]; features of arms are ignored.
 
-    The decision carries the probability of its arm. In a round, unavailable arms have probability 0, and the other
-    probabilities are normalised.
+    The decision carries the probability of its arm. Unavailable arms have probability 0; the probabilities of the
+    available arms are computed from the losses of these arms alone, and sum to 1.
     """
 
     feedback: ClassVar[type] = Reward

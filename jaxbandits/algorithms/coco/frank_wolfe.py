@@ -19,9 +19,9 @@ from jaxbandits.domains.protocol import ConvexSet
 
 
 class Step(NamedTuple):
-    """Result of a Frank-Wolfe step from x to x': the new point, the step size, and the gap at x."""
+    """Result of a Frank-Wolfe step: new point, start of the next oracle call, gap at the old point, step size."""
 
-    x: Point  # [d]  x', the point after the step
+    x: Point  # [d]  the point after the step
     guess: PyTree  # starting point of the linear oracle
     gap: jax.Array  # []  <grad, x - v> >= F(x) - min_K F, at the point before the step
     sigma: jax.Array  # []  the step size

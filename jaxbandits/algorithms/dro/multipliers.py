@@ -1,6 +1,6 @@
 """Multipliers of the constants in the `practical` presets, keyed by learner or "panel/learner". Generated; do not edit.
 
-`jaxbandits tune dro --write` races the points of a grid and writes this file (docs/verdicts.md).
+`jaxbandits tune dro --write` compares the points of a grid and writes this file (docs/verdicts.md).
 """
 
 MULTIPLIERS: dict[str, dict[str, float]] = {

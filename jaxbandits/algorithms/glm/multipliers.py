@@ -1,6 +1,6 @@
 """Multipliers of the constants in the `practical` presets, keyed by learner or "panel/learner". Generated; do not edit.
 
-`jaxbandits tune glm --write` races the points of a grid and writes this file (docs/verdicts.md).
+`jaxbandits tune glm --write` compares the points of a grid and writes this file (docs/verdicts.md).
 """
 
 MULTIPLIERS: dict[str, dict[str, float]] = {

@@ -60,9 +60,9 @@ class CRTM:
 
     Numerics:
       In float32 the error of the estimate stays below 3e-5 (1e-6 for "ls") of the largest value of the estimate over
-      18000 rounds with rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward
-      that differs from the threshold by less than the rounding error may be truncated differently than in exact
-      arithmetic.
+      18000 rounds, some of which have rewards of 1e4 and more
+      (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward that differs from the threshold by less
+      than the rounding error may be truncated differently than in exact arithmetic.
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with

@@ -53,7 +53,7 @@ class OFUL:
 
     Numerics:
       In float32 the estimate stays within 1e-4 of its float64 value, relative to the running maximum of the estimate,
-      over 18000 rounds with rewards of 1e4 and more
+      over 18000 rounds, some of which have rewards of 1e4 and more
       (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), since every step also corrects the
       rounding error of earlier steps. After 10^6 rounds of one oblique arm, the relative error of the estimate is below
       1e-3, that of the width is below 1e-4, and the squared width is never negative

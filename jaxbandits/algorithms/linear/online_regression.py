@@ -6,8 +6,8 @@
 
 The two modes differ only in c and in the projection, and neither stores a sum of rewards.
 
-Numerics: float32 suffices for the estimate. Over 18000 samples with rewards of 1e4 and more, the estimate stays within
-3e-5 ("ons") and 1e-6 ("ls") of its float64 value, relative to the running maximum of the estimate
+Numerics: float32 suffices for the estimate. Over 18000 samples, some with rewards of 1e4 and more, the estimate stays
+within 3e-5 ("ons") and 1e-6 ("ls") of its float64 value, relative to the running maximum of the estimate
 (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 samples of one arm, the relative error of the
 estimate is below 1e-3, and that of the width of this arm is below 1e-4
 (float32/test_linear.py::test_a_million_rounds_of_one_arm), since $V^{-1}$ is stored as factors

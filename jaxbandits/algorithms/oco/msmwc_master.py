@@ -188,7 +188,7 @@ class MsMwCMasterState(NamedTuple):
 
 @pytree
 class MsMwCMaster:
-    """Optimistic learner over experts whose loss scales double from one to the next, for an unknown best scale.
+    """Optimistic learner over experts; the bound on the loss doubles from each expert to the next.
 
     The losses of expert j = 1..N are at most `lipschitz * 2^j` in absolute value. Decisions are points of the simplex
     and losses are linear, `f_t(w) = <l_t, w>`, so that the gradient is the vector of the losses of the experts. The
@@ -197,14 +197,14 @@ class MsMwCMaster:
     Guarantee: Theorem 6 of Chen et al. (Lemma D.1 of Wang et al.). For every expert i, $sum_t <l_t, w_t - e_i> = O(G
       2^i Gamma_i + sqrt(Gamma_i sum_t (l_{t,i} - h_{t,i})^2))$, $Gamma_i = ln(N T 2^i / 2)$. With explicit constants,
       the bound is the smallest over k with i in Z(k) of `ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} / beta_j - 1 /
-      beta_k + ln(card Z(k)) / (2 beta_k) + 64 beta_k sum_t (l_{t,i} - h_{t,i})^2` (`certificates.meta_bound`).
+      beta_k + ln(card Z(k)) / (2 beta_k) + 64 beta_k sum_t (l_{t,i} - h_{t,i})^2` (`diagnostics.oco.meta_bound`).
     Deviations:
       * [reconstructed] The correction $b_t^k$ is printed without its square; the square of Chen et al. is restored. The
         factor G is missing in the first term of Lemma D.1 as printed.
       * [reconstructed] The paper does not state the rate of the middle learners. With the rate $2 beta_k$ their
         precondition is tight, and their negative term cancels $b_t$ exactly.
-    Numerics: float32 and float64 are tested (float32/test_sea.py::test_weights_over_experts); weights are stored as
-      logarithms, and losses as compensated sums.
+    Numerics: float32 and float64 are tested (float32/test_sea.py::test_weights_over_experts). The weights p_t of
+      the middle learners are stored as logarithms, and sums of losses as compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
       Applications", COLT 2021, arXiv:2102.01046, Algorithm 2. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
       "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,

@@ -1,6 +1,6 @@
 """Multipliers of the constants in the `tuned` presets, keyed by learner or "panel/learner". Generated; do not edit.
 
-`jaxbandits tune oco --write` races the points of a grid and writes this file (docs/verdicts.md).
+`jaxbandits tune oco --write` compares the points of a grid and writes this file (docs/verdicts.md).
 """
 
 MULTIPLIERS: dict[str, dict[str, float]] = {

@@ -9,8 +9,8 @@
 This is the exact posterior, computed by Potter's square-root update: a joint draw needs no factorisation, and no
 variance is a difference of large numbers. $w_k^2$ is updated by $w_k^2 <- w_k^2 - u_k^2 / c$, and recomputed from L
 after 1, 2, 4, ... rounds and every `fixed_arms.REFRESH` rounds. Since $w_k^2$ never grows, each round between two
-recomputations adds at most one rounding error relative to its last recomputed value. Notation: s scale, R noise_scale.
-The cost is $O(K r)$ per round, and $O(K^3)$ once per trial.
+recomputations adds at most one rounding error relative to its last recomputed value. Notation: s is the
+field `scale` and R is `noise_scale`. The cost is $O(K r)$ per round, and $O(K^3)$ once per trial.
 """
 
 from typing import Any, ClassVar, NamedTuple

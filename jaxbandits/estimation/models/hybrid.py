@@ -6,8 +6,8 @@
     sample: z_k'beta~ + x'theta_k~
     beta~ ~ N(beta, R^2 A_0^{-1}),   theta_k~ ~ N(A_k^{-1} (b_k - B_k beta~), R^2 A_k^{-1})
 
-The sums $A_0$, $A_k$, $B_k$ and $b_k$ are those of `HybridLinUCB`. Notation: R noise_scale. The cost per round is
-$O(K (p^2 + p k + k^2))$.
+The sums $A_0$, $A_k$, $B_k$ and $b_k$ are those of `HybridLinUCB`. Notation: R is the field `noise_scale`. The
+cost per round is $O(K (p^2 + p k + k^2))$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -9,9 +9,9 @@ and a linear network (`hidden=()`) this is the posterior of ridge regression, $N
 I + sum x x'. The chain starts from the weights of the previous round. With c > 0 the feel-good term makes weights that
 predict a large reward more likely (T. Zhang, 2022).
 
-Notation: eta learning_rate, tau temperature (1 / beta of the paper), lambda weight_decay, c feel_good, b
-feel_good_bound. The cost per round is n_steps / train_every passes over all stored rounds, each with 6 P operations
-per row for P weights.
+Notation: eta is the field `learning_rate`, tau is `temperature` (1 / beta of the paper), lambda is `weight_decay`, c is
+`feel_good`, and b is `feel_good_bound`. The cost per round is n_steps / train_every passes over all stored rounds, each
+with 6 P operations per row for P weights.
 """
 
 from typing import Any, NamedTuple

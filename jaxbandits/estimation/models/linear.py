@@ -4,8 +4,8 @@
     f_k = x_k'theta,   w_k = R sqrt(x_k'V^{-1} x_k),   sample: x_k'(theta + R V^{-1/2} z)
 
 This is the posterior for the prior $theta ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R. gamma =
-log det(V / lambda) / 2 is the information gain. Notation: lambda ridge, R noise_scale. The cost per round is
-$O(K d^2)$, or $O(K d + d^2)$ if the arms never change.
+log det(V / lambda) / 2 is the information gain. Notation: lambda is the field `ridge` and R is `noise_scale`. The
+cost per round is $O(K d^2)$, or $O(K d + d^2)$ if the arms never change.
 """
 
 from typing import Any, ClassVar, NamedTuple

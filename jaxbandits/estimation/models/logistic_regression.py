@@ -6,8 +6,8 @@
 
 The update of theta is that of `ECOLog`. W is the sum of the Hessians of all rounds, each at the estimate of its round,
 so that N(theta, W^{-1}) approximates the posterior for the prior N(0, I / lambda) without a pass over earlier rounds.
-w_k is the width of the mean reward to first order. Notation: lambda ridge, S norm_bound, D diameter. The cost per round
-is $O(K d^2)$ and a scalar root search.
+w_k is the width of the mean reward to first order. Notation: lambda is the field
+`ridge`, S is `norm_bound`, and D is `diameter`. The cost per round is $O(K d^2)$ and a scalar root search.
 """
 
 from typing import Any, ClassVar, NamedTuple

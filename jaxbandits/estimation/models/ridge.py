@@ -4,8 +4,8 @@
     f_k = x'theta_k,   w_k = R sqrt(x'A_k^{-1} x),   sample: f_k + w_k z_k, z independent standard normals
 
 This is the posterior for the prior $theta_k ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R, with
-independent arms. The information gain of arm k is gamma_k = log det(A_k / lambda) / 2. Notation: lambda ridge,
-R noise_scale. The cost per round is $O(K p^2)$.
+independent arms. The information gain of arm k is gamma_k = log det(A_k / lambda) / 2. Notation: lambda is the
+field `ridge` and R is `noise_scale`. The cost per round is $O(K p^2)$.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -6,9 +6,9 @@
     f_k = output for arm k at z,   w_k = R sqrt(h_k'V^{-1} h_k),   sample: outputs at z~ ~ N(z, R^2 V^{-1})
 
 After each reward, V and z are updated with h and f_k at the weights before the update; this is an extended Kalman
-filter for a constant state. It makes one pass over the data and needs no buffer. Notation: R noise_scale, sigma_0
-prior_scale, s subspace_dim. For P weights, the cost per round is $O(K P s + K s^2)$ with `width`, and $O(P s + s^2)$
-with `sample`. The matrix A takes $P s$ numbers in the state.
+filter for a constant state. It makes one pass over the data and needs no buffer. Notation: R is the field
+`noise_scale`, sigma_0 is `prior_scale`, and s is `subspace_dim`. For P weights, the cost per round is $O(K P s + K
+s^2)$ with `width`, and $O(P s + s^2)$ with `sample`. The matrix A takes $P s$ numbers in the state.
 """
 
 from typing import NamedTuple

@@ -106,7 +106,7 @@ def _attempt(
 
 
 def _normals_and_uniform(high: jax.Array, low: jax.Array, real: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return two normal numbers, with tails to 6.2 standard deviations, and a uniform one of 18 bits, from a block."""
+    """Return two normal numbers, with tails to 6.3 standard deviations, and a uniform one of 18 bits, from a block."""
     radius = jnp.sqrt(-2.0 * elementary.log_positive(((high >> 4).astype(real) + 0.5) * 2.0**-28))
     angle = ((low >> 15).astype(real) + 0.5) * 2.0**-16 - 1.0  # in quarter turns; another bit selects the half-circle
     sign = jnp.where(low & 0x4000, 1.0, -1.0)

@@ -467,7 +467,7 @@ _HEADER = (
     "Generated; do not edit.\n"
 )
 _MODULE = '''
-`jaxbandits tune {family} --write` races the points of a grid and writes this file (docs/verdicts.md).
+`jaxbandits tune {family} --write` compares the points of a grid and writes this file (docs/verdicts.md).
 """
 
 MULTIPLIERS: dict[str, dict[str, float]] = {{

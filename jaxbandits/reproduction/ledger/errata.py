@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from jaxbandits.reproduction.engine.experiment import Paper
 from jaxbandits.reproduction.ledger.markdown import cell, line
 
-HEADER = ("paper", "wrong as printed", "left open")
+HEADER = ("paper", "wrong as published", "left open")
 
 
 def markdown(papers: Mapping[str, Paper]) -> str:
@@ -13,9 +13,9 @@ def markdown(papers: Mapping[str, Paper]) -> str:
     lines = [
         "# Errata",
         "",
-        "Some passages of the papers do not hold as printed; others leave open a choice that a program has to make.",
-        "The page of each paper lists these places: what is printed, what is wrong or left open, which version we run,",
-        "and a command that shows the difference.",
+        "Some passages of the papers, or lines of their authors' code, are wrong as published; other passages leave",
+        "open a choice that a program has to make. The page of each paper lists these places: what is published, what",
+        "is wrong or left open, which version we run, and a command that shows the difference.",
         "",
         line(HEADER),
         "|" + "---|" * len(HEADER),

@@ -56,7 +56,7 @@ def read(path: Path, remedy: str = "run it anew", form: object = FORM) -> JsonOb
     if is_of_a_sweep(manifest):
         raise InputError(f"{path.parent} holds a sweep, not a finished run")
     if (wrong := misfit(manifest, form)) is not None:
-        raise InputError(f"{path} is no manifest of this version ({wrong}): {remedy}")
+        raise InputError(f"{path} is not a manifest in the format of this version of jaxbandits ({wrong}): {remedy}")
     return manifest
 
 

@@ -251,7 +251,10 @@ def _of_ledger(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     if header != ",".join(COLUMNS):
-        raise InputError(f"{path} is no ledger of this version: its first line must be {','.join(COLUMNS)}")
+        raise InputError(
+            f"{path} is not a ledger in the format of this version of jaxbandits: its first line must be "
+            f"{','.join(COLUMNS)}"
+        )
     claims = {f"{name}/{claim.id}": (e, claim) for name, e in experiments.items() for claim in e.claims}
     grouped: dict[tuple[str, tuple[str, ...], tuple[int, ...], int], list[Verdict]] = {}
     for number, line in enumerate(lines, start=2):

@@ -19,6 +19,7 @@ FIG2 = setting.FIGURES.experiment(
     algorithms=functools.partial(setting.learners, "fig2", False),
     panels=lambda horizon: setting.panels(setting.bandit_stand_in),
     stand_ins=dict.fromkeys(setting.TITLES, "FilmTrust"),
+    guessed="the horizon, the batch, x_1 and G are guessed",
     claims=tuple(
         dataclasses.replace(row, remark=setting.REMARKS[row.panels[0]])
         for metric in ("loss", "violation")
@@ -38,9 +39,10 @@ FIG2 = setting.FIGURES.experiment(
         "oracle calls per block. Learners observe only the values of losses and constraints; all of them perturb their "
         "plays by 0.3 times the inner radius of the ball.",
         "FilmTrust itself is omitted, because on these data a learner cannot learn from values alone. With d = "
-        "3,123,068 and delta = 77, the gradient estimates of one pass (4,436 rounds of eight ratings) sum to noise of "
-        "59,000 in every direction, while the gradients themselves sum to a vector of length 592. The curves of the "
-        "paper must therefore result from a batch, a step size or a number of rounds that it does not state.",
+        "3,123,068 entries of the matrix and perturbations of length 77, the sum of the gradient estimates of one pass "
+        "(4,436 rounds of eight ratings) has noise of size 59,000 in every direction, while the gradients themselves "
+        "sum to a vector of length 592. The curves of the paper must therefore result from a batch, a step size or a "
+        "number of rounds that it does not state.",
     ),
     interpretations={
         "weights-before": Interpretation(

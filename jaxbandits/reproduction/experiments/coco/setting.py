@@ -311,10 +311,11 @@ NOTES = (
     "is summed over all observed entries O; here the loss of a round is the sum over a batch of entries.",
     "The radius tau of the ball is 2.27 times the Frobenius norm of a matrix whose entries all have the root mean "
     "square rating; for all of MovieLens-100k the paper's radius 10^4 is about 2.1 times this norm.",
-    "For learners whose name ends in TVC, g is scaled to the Lipschitz constant of f; violation is measured in the "
-    "units of g.",
-    "Each learner has two factors, tuned in each panel over all rounds on the paper's grid (powers of 10 from 1e-5 to "
-    "1e5); for the real data they are tuned on those data (jaxbandits tune coco). First every other value of the grid "
+    "Learners whose name ends in TVC receive the constraint g_t multiplied by a factor that gives it the Lipschitz "
+    "constant of the loss f_t; the reported violation is that of the unscaled g_t.",
+    "Two constants of each learner (such as its step size) are multiplied by factors, which are tuned in each panel "
+    "over all rounds on the paper's grid (powers of 10 from 1e-5 to 1e5); for the real data they are tuned on those "
+    "data (jaxbandits tune coco). First every other value of the grid "
     "is run on one seed, then the neighbours of the best three points, and then the best three points on 4 seeds, "
     "which no verdict uses. The point with the smallest score is chosen. The score is the loss divided by that of the "
     "decision 0, plus a weight times the violation divided by that of a matrix filled with ratings. The weight is 0.1 "

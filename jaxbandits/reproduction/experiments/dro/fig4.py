@@ -125,8 +125,7 @@ FIG4 = setting.STUDY.experiment(
         "Here T = n_1, and every learner runs until its samples are used up: SMD_r for n_1 = 20,000 iterations, SMD(m) "
         "for n_m = 1,000 iterations, and SMPA_m for n_m / 2 = 500 iterations of two rounds each.",
         "The theorem's step sizes for SMPA_m have an unspecified constant, which is 1 here; with these step sizes "
-        "SMPA_m hardly moves in n_m / 2 steps. That SMPA_m is usually lowest was first seen with factors picked by "
-        "hand.",
+        "SMPA_m hardly moves in n_m / 2 steps.",
     ),
     figures=figures("synthetic", (0, 3, 7, 11, 15, 19)),
     **FIELDS,

@@ -10,11 +10,11 @@ from jaxbandits.reproduction.sentences import COMPARABLE, mean, observations, pa
 
 
 def logistic_observations(panels: Sequence[str], arms: str) -> tuple[Claim, ...]:
-    """Make the claims on regret in Figures 1 and 3, for arms other than those of the paper's instance.
+    """Make our observations on the regret in Figures 1 and 3 with arms other than those of the paper's instance.
 
     Args:
-      panels: names of the panels, in the order of S.
-      arms: description of the arms, for the place of the claims.
+      panels: names of the panels, in increasing order of S.
+      arms: description of the arms, which is appended to the figures' numbers in the place of each claim.
     """
     place = f"Figures 1 and 3 ({arms})"
     ours = {"on": panels, "place": place, "kind": "observation"}
