@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -76,9 +76,7 @@ def make_jobs(
             algorithm = algorithm.algorithm
         suffix = f" of {label}"
         rounds = ranges.integer("horizon" + suffix * isinstance(horizon, Mapping), horizons[label], COUNT)
-        n_seeds = ranges.integer(
-            "seeds" + suffix * isinstance(seeds, Mapping), seed_counts[label], f"[1, {MAX_SEED + 1}]"
-        )
+        n_seeds = _number_of_seeds("seeds" + suffix * isinstance(seeds, Mapping), seed_counts[label])
         ranges.integer("first_seed", options.first_seed, f"[0, {MAX_SEED + 1 - n_seeds}]")
         _check_roles(label, algorithm, environments[label])
         whole = Job(
@@ -103,6 +101,19 @@ def make_jobs(
     return label_jobs
 
 
+def _number_of_seeds(name: str, seeds: Any) -> int:
+    if isinstance(seeds, Iterable) and not isinstance(seeds, str | bytes) and np.ndim(seeds):
+        raise InputError(
+            f"{name} must be the number of seeds, got {format_value(seeds)}; first_seed is the first of them"
+        )
+    return ranges.integer(name, seeds, f"[1, {MAX_SEED + 1}]")
+
+
+def default_label(algorithm: object) -> str:
+    """Return the label of an algorithm that has none: the name of its class, or of the class given by mistake."""
+    return (algorithm if isinstance(algorithm, type) else type(algorithm)).__name__
+
+
 def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
     """Map labels to algorithms or `Grid`s; the elements of a list are labelled by class names.
 
@@ -119,7 +130,7 @@ def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
             f"{format_value(algorithms)}"
         )
     else:
-        classes = [type(a.algorithm if isinstance(a, Grid) else a).__name__ for a in algorithms]
+        classes = [default_label(a.algorithm if isinstance(a, Grid) else a) for a in algorithms]
         labelled = dict(zip(classes, algorithms, strict=True))
         if len(labelled) < len(algorithms):
             raise InputError("two algorithms in the list have the same class: pass a mapping from labels to algorithms")
@@ -164,13 +175,13 @@ def _check_roles(label: str, algorithm: Algorithm, environment: Environment) -> 
 
 def _check_role(role: str, owner: str, obj: Any) -> None:
     methods = _METHODS[role]
-    is_complete = all(hasattr(obj, method) for method in methods)
-    if isinstance(obj, type) or not is_complete or not dataclasses.is_dataclass(obj):
-        got = f"the class {obj.__name__}, not an instance of it" if isinstance(obj, type) else type(obj).__name__
+    if isinstance(obj, type):
+        raise InputError(f"{role}{owner} is the class {obj.__name__}: pass an instance of it")
+    if not all(hasattr(obj, method) for method in methods) or not dataclasses.is_dataclass(obj):
         needed = f"a frozen pytree (see jaxbandits.pytree) with {', '.join(methods)}"
-        is_host_learner = not isinstance(obj, type) and hasattr(obj, "select") and not hasattr(obj, "init")
+        is_host_learner = hasattr(obj, "select") and not hasattr(obj, "init")
         hint = " (`play` runs learners that are written in Python)" if is_host_learner else ""
-        raise InputError(f"{role}{owner} must be {needed}; got {got}{hint}")
+        raise InputError(f"{role}{owner} must be {needed}; got {type(obj).__name__}{hint}")
 
 
 def check_environment(label: str, environment: Any, horizon: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Unpack
 
 from jaxbandits.engine.grid import Grid, Points
-from jaxbandits.engine.jobs import Algorithms, PerLabel
+from jaxbandits.engine.jobs import Algorithms, PerLabel, default_label
 from jaxbandits.engine.options import Settings, make_options
 from jaxbandits.engine.plan import RecordPoints
 from jaxbandits.results.result import Result
@@ -49,7 +49,7 @@ def simulate(
       (1, 8)
     """
     return compare(
-        {type(algorithm).__name__: algorithm}, environment, horizon, seeds, record_points=record_points, **settings
+        {default_label(algorithm): algorithm}, environment, horizon, seeds, record_points=record_points, **settings
     )
 
 
@@ -128,6 +128,6 @@ def sweep(
     Raises:
       InputError: if an argument is invalid.
     """
-    labelled = algorithm if isinstance(algorithm, Mapping) else {type(algorithm).__name__: algorithm}
+    labelled = algorithm if isinstance(algorithm, Mapping) else {default_label(algorithm): algorithm}
     grids = {label: a if isinstance(a, Grid) else Grid(a, grid) for label, a in labelled.items()}
     return compare(grids, environment, horizon, seeds, record_points=record_points, **settings)

@@ -11,7 +11,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, PyTree, as_arrays
 from jaxbandits.engine import loop
 from jaxbandits.engine.driver import carry_after
-from jaxbandits.engine.jobs import make_jobs
+from jaxbandits.engine.jobs import default_label, make_jobs
 from jaxbandits.engine.options import make_options
 from jaxbandits.engine.plan import Job
 from jaxbandits.types import Algorithm, BoundsHorizon, Decision, Environment, Feedback, Obs, Outcome, State, narrow
@@ -49,7 +49,7 @@ def step_through(
     """
     ranges.integer("skip", skip, "[0, 2147483646]")
     options = make_options(seed=seed, first_seed=trial, width=1, progress=False)
-    label = type(algorithm).__name__
+    label = default_label(algorithm)
     device = jax.local_devices()[0]
     (label_jobs,) = make_jobs({label: algorithm}, environment, max(skip, 1), 1, 1, options, device)
     if len(label_jobs.jobs) > 1 or len(label_jobs.whole.points) > 1:
