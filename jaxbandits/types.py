@@ -704,6 +704,21 @@ def check_decision(algorithm: Any, environment: Any, decision: Any) -> None:
             )
 
 
+def check_collisions(algorithm: Any, environment: Any) -> None:
+    """Check that the players of a team observe all collisions, if the team declares `needs_collisions = True`.
+
+    An environment in which a collision can remain hidden has a false attribute `sees_collisions`.
+
+    Raises:
+      InputError: during tracing, if collisions can remain hidden and the team needs them.
+    """
+    if getattr(algorithm, "needs_collisions", False) and not getattr(environment, "sees_collisions", True):
+        raise InputError(
+            f"{type(algorithm).__name__} needs players who observe every collision, but {type(environment).__name__} "
+            "has sees_collisions=False: use sees_collisions=True, or a team such as RandTopM or Selfish"
+        )
+
+
 def narrow(feedback: Feedback, declared: type[F]) -> F:
     """Return only the fields that an algorithm declared, so that a zeroth-order method never receives a gradient.
 

@@ -49,6 +49,7 @@ from jaxbandits.types import (
     Outcome,
     State,
     Stops,
+    check_collisions,
     check_decision,
     narrow,
 )
@@ -234,6 +235,7 @@ def _interact(
     obs = _observe(algorithm, environment, observe_key, t, carry.env_state)
     decision = algorithm.select(select_key, learner_time, carry.alg_state, obs)
     check_decision(algorithm, environment, decision)
+    check_collisions(algorithm, environment)
     with own_code(environment):
         env_state, feedback, outcome = environment.step(step_key, t, carry.env_state, obs, decision)
     # Without a barrier, XLA recomputes the random draw of the feedback in every consumer.

@@ -36,8 +36,8 @@ class ChairsState(NamedTuple):
 class MusicalChairs:
     """Team of players who explore uniformly for a fixed number of rounds, and then keep the first free arm.
 
-    The players do not use `n_players`, which is the number of players that are simulated. They must observe collisions
-    without delay. A player whose arm is unavailable plays the first available arm.
+    The players do not use `n_players`, which is the number of players that are simulated. They must observe every
+    collision without delay. A player whose arm is unavailable plays the first available arm.
 
     Guarantee:
       If $T_0$ is set as in `theory` and the means are in [0, 1] with a gap of at least `gap` between the P-th and the
@@ -61,6 +61,7 @@ class MusicalChairs:
     feedback: ClassVar[type] = PlayerRewards
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
     needs_immediate_feedback: ClassVar[bool] = True
+    needs_collisions: ClassVar[bool] = True
     n_arms: int = static(range="[2, inf)", doc="K, number of arms")
     n_players: int = static(range="[1, inf)", doc="P, number of players, which the players do not know")
     learning_rounds: ArrayLike = param(range="[1, inf)", doc="T_0, number of rounds of uniform play; rounded up")

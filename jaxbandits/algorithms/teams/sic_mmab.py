@@ -87,6 +87,7 @@ class SICMMAB:
     feedback: ClassVar[type] = PlayerRewards
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
     needs_immediate_feedback: ClassVar[bool] = True
+    needs_collisions: ClassVar[bool] = True
     n_arms: int = static(range="[2, inf)", doc="K, number of arms")
     n_players: int = static(range="[1, inf)", doc="P, number of players, which the players do not know")
     horizon: ArrayLike = param(range="[2, 1e9]", doc="T, number of rounds, in T_0 and B")

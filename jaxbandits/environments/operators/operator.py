@@ -91,6 +91,11 @@ class Operator:
         return getattr(self.environment, "decision_type", None)
 
     @property
+    def sees_collisions(self) -> bool:
+        """`sees_collisions` of the wrapped environment."""
+        return getattr(self.environment, "sees_collisions", True)
+
+    @property
     def max_horizon(self) -> int | None:
         """`max_horizon` of the wrapped environment."""
         return self.environment.max_horizon if isinstance(self.environment, BoundsHorizon) else None

@@ -10,6 +10,7 @@ from jaxbandits import simulate
 from jaxbandits.algorithms.teams.sic_mmab import EXPLOITATION
 from jaxbandits.armed import KLUCB, UCB1, ThompsonBeta
 from jaxbandits.base.errors import InputError
+from jaxbandits.operators import with_delay
 from jaxbandits.teams import SICMMAB, MultiplePlay, MusicalChairs, SharedArms
 from jaxbandits.types import IndexObs, PlayerRewards, TeamDecision
 from tests.algorithms.teams.replay_teams import FEEDBACK, MEANS, ROUNDS, K, run
@@ -166,3 +167,16 @@ def test_wrong_arguments_are_refused_in_one_line():
         with pytest.raises(InputError, match=said) as error:
             simulate(make(), SharedArms(n_arms=3, n_players=2), 5, 2, progress=False, width=1)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("wrap", [lambda env: env, lambda env: with_delay(env, 0)], ids=["plain", "operator"])
+@pytest.mark.parametrize(
+    "learner",
+    [MusicalChairs(n_arms=3, n_players=2, learning_rounds=9.0), SICMMAB(n_arms=3, n_players=2, horizon=9.0)],
+    ids=["chairs", "sic"],
+)
+def test_teams_that_need_collisions_reject_environments_that_hide_them(learner, wrap):
+    said = f"{type(learner).__name__} needs players who observe every collision, but .* sees_collisions=True, or a team"
+    with pytest.raises(InputError, match=said) as error:
+        simulate(learner, wrap(SharedArms(n_arms=3, n_players=2, sees_collisions=False)), 5, 2, progress=False, width=1)
+    assert "\n" not in str(error.value)

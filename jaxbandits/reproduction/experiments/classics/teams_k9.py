@@ -70,6 +70,11 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
     sizes: dict[str, int] = {"n_arms": panel.environment.n_arms, "n_players": panel.environment.n_players}
     policies = {"UCB": UCB1(n_arms=sizes["n_arms"]), "kl-UCB": KLUCB(n_arms=sizes["n_arms"])}
+    need_collisions = {
+        _SIC: SICMMAB.practical(**sizes, horizon=float(horizon), bounds="kl"),
+        _SIC_OF_PAPER: SICMMAB.theory(**sizes, horizon=float(horizon)),
+        **{label: MusicalChairs(**sizes, learning_rounds=float(rounds)) for rounds, label in _CHAIRS.items()},
+    }
     return {
         **{
             f"{rule} {name}": cls(policy=policy, n_players=sizes["n_players"])
@@ -83,9 +88,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
             )
             for name, policy in policies.items()
         },
-        _SIC: SICMMAB.practical(**sizes, horizon=float(horizon), bounds="kl"),
-        _SIC_OF_PAPER: SICMMAB.theory(**sizes, horizon=float(horizon)),
-        **{label: MusicalChairs(**sizes, learning_rounds=float(rounds)) for rounds, label in _CHAIRS.items()},
+        **(need_collisions if panel.environment.sees_collisions else {}),
     }
 
 
@@ -168,7 +171,7 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=1000, presets=PRESETS
     notes=(
         "'Within 10 % or three standard errors' means within the larger of the two. Players see every collision, as in "
         "the code of the thesis. According to its text they notice a collision only by a lost reward, as in the last "
-        "panel.",
+        "panel, in which SIC-MMAB and Musical Chairs do not play because they need every collision.",
         "In the code of the thesis (CentralizedMultiplePlay of SMPyBandits) the rewards of all players advance the "
         "clock of one policy, whose indices therefore have log(P t) in place of log t for P players.",
         "SIC-MMAB has kl-UCB bounds, and T0 = ceil(K e log T) = 226 and the first phase as in the code of the thesis, "
