@@ -9,6 +9,7 @@ Leme, STOC 2018; for linear bandits I. Bogunovic, A. Losalka, A. Krause, J. Scar
 """
 
 import collections
+import dataclasses
 import functools
 from typing import Any, ClassVar
 
@@ -24,7 +25,12 @@ from jaxbandits.types import Decision, Feedback, Obs, Outcome, State
 
 @pytree
 class Corrupted(Operator):
-    """Environment whose rewards are changed before the learner receives them, independently of the decisions."""
+    """Environment whose rewards are changed before the learner receives them, independently of the decisions.
+
+    If the wrapped environment is corrupted as well, this operator changes the rewards that are received from it; each
+    operator changes the rewards of its own `rounds` with its own `rate`. The metric `corruption` has the total change
+    of each reward, relative to the reward without any of the operators.
+    """
 
     source: ClassVar[str] = "any bandit; Lykouris, Mirrokni & Paes Leme, STOC 2018"
     environment: Any = param(doc="environment whose rewards are changed")
@@ -42,11 +48,17 @@ class Corrupted(Operator):
     def step(
         self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
     ) -> tuple[State, Feedback, Outcome]:
+        before = state
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        reward = require_single_reward(self, feedback).reward
+        reward = true_reward = require_single_reward(self, feedback).reward
         changed = (t < self.rounds) & rng.bernoulli(self._own(key), self.rate)
         received = jnp.where(changed, self.factor * reward + self.shift, reward)
-        amount = jnp.abs(received - reward)
+        if _is_corrupted(self.environment):
+            # Two changes may cancel each other, so that the amounts of several operators do not add up.
+            uncorrupted = _without_corruption(self.environment)
+            _, true_feedback, outcome = uncorrupted.step(key, t, before, obs, decision)
+            true_reward = true_feedback.reward
+        amount = jnp.abs(received - true_reward)
         if "corruption" in outcome._fields:
             outcome = outcome._replace(corruption=outcome.corruption + amount)
         else:
@@ -66,6 +78,22 @@ class Corrupted(Operator):
     def units(self) -> dict[str, str]:
         """Units of the wrapped environment; corruption has the unit of rewards."""
         return {"corruption": "reward"} | super().units
+
+
+def _is_corrupted(environment: Any) -> bool:
+    """Return True if an environment is a `Corrupted`, or has one inside."""
+    while isinstance(environment, Operator) and not isinstance(environment, Corrupted):
+        environment = environment.environment
+    return isinstance(environment, Corrupted)
+
+
+def _without_corruption(environment: Any) -> Any:
+    """Return an environment in which every `Corrupted` has rate 0; the streams of all operators stay the same."""
+    if not isinstance(environment, Operator):
+        return environment
+    changes = {"rate": 0.0} if isinstance(environment, Corrupted) else {}
+    inside = _without_corruption(environment.environment)
+    return dataclasses.replace(environment, environment=inside, **changes)  # pyright: ignore[reportArgumentType]
 
 
 @functools.cache

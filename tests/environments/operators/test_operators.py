@@ -282,6 +282,31 @@ def test_corruption():
     assert trials.units["corruption"] == "reward"
 
 
+@pytest.mark.parametrize("between", [None, noise.Gaussian(spread=0.5)], ids=["direct", "noise between"])
+def test_corruption_of_corrupted_rewards_is_measured_from_the_true_ones(between, key):
+    """Two flips leave the reward as it is; after round 3 the inner operator acts alone; regret is that of INSIDE."""
+    inner = with_corruption(INSIDE, rounds=6, factor=-1.0)
+    env = with_corruption(inner if between is None else with_noise(inner, between), rounds=3, factor=-1.0, shift=0.25)
+    state, decision = INSIDE.init(key), ArmDecision(jnp.int32(1), None)
+
+    @jax.jit
+    def play(at, t):
+        obs = INSIDE.observe(at, t, state)
+        played = decision._replace(x=obs.arms[1])
+        _, received, measured = env.step(at, t, state, obs, played)
+        _, true, theirs = INSIDE.step(at, t, state, obs, played)
+        extra = 0.0 if between is None else between.sample(jax.random.fold_in(at, 2**31 - 2))  # the middle operator's
+        return received.reward, true.reward, extra, measured.corruption, measured.regret - theirs.regret
+
+    for t in range(8):
+        received, true, extra, corruption, further_regret = map(float, play(jax.random.fold_in(key, t), jnp.int32(t)))
+        wanted = extra + true * (-1.0 if t < 6 else 1.0)
+        wanted = 0.25 - wanted if t < 3 else wanted
+        assert received == pytest.approx(wanted, rel=1e-12)
+        assert corruption == pytest.approx(abs(wanted - (true + extra)), rel=1e-9, abs=1e-12)
+        assert further_regret == 0.0
+
+
 def random_walk(step):
     """theta_t of a random walk in the ball."""
     normals = own_draws(lambda key: draws.normal_vector(key, 2))
