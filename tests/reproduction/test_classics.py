@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from jaxbandits.environments.datasets import keel, uci
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.statistic import log_slope
@@ -118,7 +119,8 @@ def test_learners_that_identify_the_best_arm():
     assert sorted(found.values()) == ["does not hold", "holds", "holds", "holds"]
 
 
-def test_wins_and_losses_take_the_files_that_are_there(tmp_path):
+def test_wins_and_losses_take_the_files_that_are_there(tmp_path, monkeypatch):
+    monkeypatch.setitem(uci.SETS, "satimage", uci.SETS["satimage"]._replace(n_rows=120))
     lines = [" ".join(map(str, [*((i * j) % 7 for j in range(36)), i % 6 + 1])) for i in range(120)]
     (tmp_path / "sat.trn").write_text("\n".join(lines))
     experiment = EXPERIMENTS["classics/bietti-wins"].with_data(tmp_path)
@@ -130,6 +132,7 @@ def test_wins_and_losses_take_the_files_that_are_there(tmp_path):
 
 
 def test_models_and_rules_take_the_tables_that_are_there(tmp_path, monkeypatch):
+    monkeypatch.setitem(keel.SETS, "magic", keel.SETS["magic"]._replace(n_rows=120))
     (tmp_path / "magic.dat").write_text("\n".join(f"{','.join([str(i)] * 10)},{'gh'[i % 2]}" for i in range(120)))
     experiment = EXPERIMENTS["classics/models-rules-wins"]
     others = {"mushroom", "letter", "penbased", "satimage", "optdigits"}

@@ -10,6 +10,7 @@ import pytest
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.base.errors import InputError
 from jaxbandits.cli import main
+from jaxbandits.environments.datasets import covertype
 from jaxbandits.environments.glm import published_instance
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.claim import Measurements, quote_label
@@ -22,11 +23,14 @@ from tests.results import factories
 COVERTYPE = EXPERIMENTS["glm/covertype"]
 
 
-def test_a_data_file_takes_the_place_of_the_stand_in(tmp_path):
+def test_a_data_file_takes_the_place_of_the_stand_in(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.integers(0, 3000, (400, 10)), rng.integers(2, size=(400, 44)), rng.integers(1, 8, 400)])
     path = tmp_path / "covtype.data"
     np.savetxt(path, rows, fmt="%d", delimiter=",")
+    with pytest.raises(InputError, match=r"has 400 rows, .* has 581,012: an experiment needs the complete file"):
+        COVERTYPE.with_data(path)
+    monkeypatch.setattr(covertype, "N_ROWS", 400)
     real, stand_in = COVERTYPE.with_data(path), COVERTYPE
     assert "stand-in" not in real.title and "stand-in" in stand_in.title
     for name, panel in real.panels(1000).items():

@@ -21,13 +21,13 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.labels import number_labels
-from jaxbandits.environments.datasets.files import TextFile, polars
+from jaxbandits.environments.datasets.files import TextFile, check_row_count, polars
 from jaxbandits.environments.datasets.groups import Groups
 
 if TYPE_CHECKING:
     import polars as pl
 
-FILES = ("adult.data", "adult.test")
+FILES = {"adult.data": 32_561, "adult.test": 16_281}  # numbers of rows
 GROUPS = ("White/Male", "White/Female", "Black/Male", "Black/Female", "others/Male", "others/Female")
 SIZES = (27020, 11883, 2144, 2084, 1363, 728)
 POSITIVE_RATES = (0.3239082, 0.1224438, 0.1902985, 0.0604607, 0.2780631, 0.1208791)
@@ -92,6 +92,9 @@ def load_adult(directory: str | os.PathLike[str]) -> Groups:
 
     Raises:
       InputError: if a file cannot be read or a row is malformed; the message names the file and the line.
+
+    Warns:
+      IncompleteDataWarning: if a file has another number of rows than the published file.
     """
     frames = [_people(Path(directory) / name) for name in FILES]
     people = polars().concat([frame for frame in frames if len(frame)] or frames)
@@ -117,6 +120,7 @@ def _people(path: Path) -> "pl.DataFrame":
     for field, (name, known) in CATEGORIES.items():
         is_known = frame[name].is_in(["?", *known, *_UNUSED.get(field, ())])
         file.require(frame, name, is_known, functools.partial(unknown_name, name, known=known))
+    check_row_count(path, len(frame), FILES[path.name])
     complete = frame.filter(pl.all_horizontal(pl.col(NAMES) != "?"))
     has_worked = ~complete["workclass"].is_in(_UNUSED[1])
     file.require(complete, "workclass", has_worked, "a person who never worked has an occupation".format)

@@ -14,9 +14,10 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.environments.datasets.files import TextFile
+from jaxbandits.environments.datasets.files import TextFile, check_row_count
 
 MEASUREMENTS, COLUMNS, CLASSES = 10, 55, 7
+N_ROWS = 581_012
 LODGEPOLE_PINE = 2
 _CHUNK = 20_000  # rows per block in the assignment to clusters, which limits the memory for distances [rows, k]
 
@@ -47,6 +48,9 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
 
     Raises:
       InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
+
+    Warns:
+      IncompleteDataWarning: if the file has another number of rows than the published file.
     """
     rewarded = ranges.integer("rewarded", rewarded, f"[1, {CLASSES}]")
     features, cover_types = _read(path, range(MEASUREMENTS), 1)
@@ -58,6 +62,9 @@ def load_cover_types(path: str | os.PathLike[str], every: int = 1) -> tuple[np.n
 
     Raises:
       InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
+
+    Warns:
+      IncompleteDataWarning: if the file has another number of rows than the published file.
     """
     return _read(path, range(COLUMNS - 1), ranges.integer("every", every, "[1, 1e9]"))
 
@@ -69,6 +76,7 @@ def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> 
     frame = file.read(dict.fromkeys([*columns, cover_type], "integer"))
     allowed = f"the cover type (column {COLUMNS}) must be from 1 to {CLASSES}, got {{}}"
     file.require(frame, cover_type, frame[cover_type].is_between(1, CLASSES), allowed.format)
+    check_row_count(path, len(frame), N_ROWS)
     frame = frame[::every]
     return frame.select(columns).to_numpy(order="c").astype(np.float64), frame[cover_type].to_numpy()
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from jaxbandits.base import ranges
+from jaxbandits.base.callers import user_stacklevel
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.labels import MISSING
 
@@ -33,6 +34,31 @@ _REPEATED = "_duplicated_{}"  # suffix that polars appends to repeated names of 
 _SEPARATORS = {",": "commas", "\t": "tabs", " ": "spaces"}
 _KINDS = {"number": "a finite number", "integer": "a whole number", "text": "a name"}
 _HINT = " (encode text as numbers; fill in missing values or leave out their rows)"
+
+
+class IncompleteDataWarning(UserWarning):
+    """A file of a published data set has another number of rows than the published file."""
+
+
+def check_row_count(path: Path, n_rows: int, published: int) -> None:
+    """Warn if a file of a data set has another number of rows than the published one.
+
+    A file that was cut between two rows, such as an incomplete download, has no other trace of it.
+    """
+    if n_rows != published:
+        message = f"{path} has {n_rows:,} rows, but the published file has {published:,}"
+        warnings.warn(message, IncompleteDataWarning, stacklevel=user_stacklevel())
+
+
+@contextlib.contextmanager
+def require_complete_files() -> Iterator[None]:
+    """Raise InputError for a data set with another number of rows than the published one, in a `with` block."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", IncompleteDataWarning)
+        try:
+            yield
+        except IncompleteDataWarning as warning:
+            raise InputError(f"{warning}: an experiment needs the complete file") from None
 
 
 def polars() -> Any:

@@ -30,7 +30,7 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.datasets import streams
-from jaxbandits.environments.datasets.files import TextFile, read_examples
+from jaxbandits.environments.datasets.files import TextFile, check_row_count, read_examples
 
 _PLACE = ("data", "balanced", "raw")  # directory of the files in the package
 _LATENT_DIM = 4  # dimension of the clusters of a stand-in
@@ -44,16 +44,17 @@ class KeelSet(NamedTuple):
 
     n_attributes: int
     n_classes: int
+    n_rows: int
     is_text: bool = False  # True if the attributes are names
 
 
 SETS = {
-    "magic": KeelSet(10, 2),
-    "mushroom": KeelSet(22, 2, is_text=True),
-    "letter": KeelSet(16, 26),
-    "penbased": KeelSet(16, 10),
-    "satimage": KeelSet(36, 6),
-    "optdigits": KeelSet(64, 10),
+    "magic": KeelSet(10, 2, 19_020),
+    "mushroom": KeelSet(22, 2, 5644, is_text=True),
+    "letter": KeelSet(16, 26, 20_000),
+    "penbased": KeelSet(16, 10, 10_992),
+    "satimage": KeelSet(36, 6, 6435),
+    "optdigits": KeelSet(64, 10, 5620),
 }
 
 
@@ -92,6 +93,9 @@ def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tup
 
     Raises:
       InputError: if the name is unknown, or if the file is missing or invalid (the message names the line).
+
+    Warns:
+      IncompleteDataWarning: if the file has another number of rows than the published file.
     """
     if name not in SETS:
         raise unknown_name("KEEL set", name, SETS)
@@ -106,6 +110,7 @@ def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tup
         raise InputError(
             f"{path}: {name} has {SETS[name].n_attributes} attributes, but this file has {features.shape[1]}"
         )
+    check_row_count(path, len(labels), SETS[name].n_rows)
     return streams.finish(features, labels, not SETS[name].is_text, True)
 
 

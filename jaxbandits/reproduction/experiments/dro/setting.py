@@ -21,6 +21,7 @@ from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.pytree import Fields, FieldValue
 from jaxbandits.domains import L2Ball
 from jaxbandits.environments.datasets.adult import HELD_OUT
+from jaxbandits.environments.datasets.files import require_complete_files
 from jaxbandits.reproduction.engine import (
     TOLERANCE,
     Learner,
@@ -146,7 +147,9 @@ def adult(path: Path | None = None, **settings: FieldValue) -> tuple[str, dro.Gr
       **settings: fields of `GroupData`.
     """
     if path is not None:
-        return "Adult", dro.GroupData.from_table(dro.load_adult(path), **settings)
+        with require_complete_files():
+            table = dro.load_adult(path)
+        return "Adult", dro.GroupData.from_table(table, **settings)
     return _adult(os.environ.get("JAXBANDITS_DATA", ""), tuple(settings.items()))
 
 
@@ -176,7 +179,8 @@ def adult_panels(make: Callable[..., dict[str, Panel]]) -> dict[str, Any]:
 @functools.cache
 def _table(data: str) -> Any:
     directory = Path(data) / "adult"
-    return dro.load_adult(directory) if data and directory.is_dir() else dro.adult_like()
+    with require_complete_files():
+        return dro.load_adult(directory) if data and directory.is_dir() else dro.adult_like()
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from jaxbandits.environments.datasets.files import require_complete_files
 from jaxbandits.glm import Covertype
 from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Against, Curves, Learner, Learners, Panel, TimePerRound
@@ -58,7 +59,8 @@ def _stand_in() -> Covertype:
 
 
 def _from_file(path: Path) -> Mapping[str, Any]:
-    environment = Covertype.from_file(path)
+    with require_complete_files():
+        environment = Covertype.from_file(path)
     return {"title": _TITLE, "panels": lambda horizon: _covertype_panels(environment)}
 
 
