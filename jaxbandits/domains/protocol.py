@@ -85,6 +85,20 @@ def check(domain: ConvexSet, name: str, *members: str) -> None:
             raise InputError(f"{name} must have {member!r}; {type(domain).__name__} lacks it (it has: {has})")
 
 
+def check_bounded(domain: ConvexSet, name: str) -> None:
+    """Check that a domain has a finite diameter; `name` is the name of the field that contains it.
+
+    Raises:
+      InputError: if the domain has no diameter, or if a diameter is infinite.
+    """
+    check(domain, name, "diameter")
+    if not np.isfinite(np.asarray(domain.diameter)).all():
+        raise InputError(
+            f"{name} must be bounded, since the steps are multiples of its diameter; {type(domain).__name__} is not: "
+            "use a bounded set such as L2Ball(radius=1.0)"
+        )
+
+
 def check_member(domain: ConvexSet, x: Point, shape: Shape, name: str) -> None:
     """Check that a point given by the user lies in a domain; sweeps and sets without `contains` are not checked.
 

@@ -45,13 +45,15 @@ class PointLearner(abc.ABC):
         """Return the state of the learner after the round."""
 
     def check(self) -> None:
-        """Check that the domain has the required oracles, and that the first point has the right shape.
+        """Check that the domain has the oracles, and a finite diameter if needed, and that the first point has its shape.
 
         Raises:
           InputError: if a field is invalid; the message names the field.
         """
         name = type(self).__name__
         protocol.check(self.domain, f"{name}.domain", *self.oracles)
+        if "diameter" in self.oracles:
+            protocol.check_bounded(self.domain, f"{name}.domain")
         if self.start is not None:
             points.check(self.start, self.dim, f"{name}.start")
             protocol.check_member(self._start_set, self.start, self.dim, f"{name}.start")

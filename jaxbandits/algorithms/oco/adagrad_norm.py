@@ -42,7 +42,8 @@ class AdaGradNorm(GradientLearner):
     """
 
     source: ClassVar[str] = "McMahan & Streeter, COLT 2010"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
+    needs_bounded_domain: ClassVar[bool] = True
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a bounded set with project and diameter that contains the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> AdaGradNormState:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import jax
 
 from jaxbandits.base.pytree import pytree, static
+from jaxbandits.domains import protocol
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.types import Gradient, Obs, PointDecision, State
 
@@ -20,11 +21,17 @@ class GradientLearner(abc.ABC):
 
     feedback: ClassVar[type] = Gradient
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
+    needs_bounded_domain: ClassVar[bool] = False  # True if the steps are multiples of the diameter of `domain`
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points")
 
     @classmethod
     def example(cls) -> Self:
         return cls(dim=2)
+
+    def check(self) -> None:
+        """Raise InputError if the domain is unbounded and the learner needs its diameter."""
+        if self.needs_bounded_domain:
+            protocol.check_bounded(getattr(self, "domain", None), f"{type(self).__name__}.domain")
 
     def point(self, t: jax.Array, state: State) -> Point:
         """Return the play `[d]` of round t >= 0."""

@@ -46,7 +46,8 @@ class OptimisticFTRL2022(GradientLearner):
     """
 
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
+    needs_bounded_domain: ClassVar[bool] = True
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a bounded set with project and diameter that contains the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; it affects only nu")
     offset: ArrayLike | None = param(None, "(0, inf)", "nu, initial value of the denominator; None: 2 D G")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")

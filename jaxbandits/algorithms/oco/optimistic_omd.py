@@ -48,7 +48,8 @@ class OptimisticOMD(GradientLearner):
     """
 
     source: ClassVar[str] = "Chen et al., JMLR 2024"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
+    needs_bounded_domain: ClassVar[bool] = True
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a bounded set with project and diameter that contains the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     offset: ArrayLike = param(1.0, "(0, inf)", "delta, added to the variation under the root")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")

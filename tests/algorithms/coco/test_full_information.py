@@ -283,6 +283,11 @@ class TestDomains:
         with pytest.raises(InputError, match="start must have shape 2"):
             validate(MAKERS[name](dim=2, start=np.zeros(3)))
 
+    def test_an_unbounded_set_is_refused_if_the_steps_need_its_diameter(self):
+        with pytest.raises(InputError, match=r"domain must be bounded, .*; WholeSpace is not") as caught:
+            validate(MAKERS["sinha_vaze"](dim=2, domain=WholeSpace()))
+        assert "\n" not in str(caught.value)
+
     @pytest.mark.slow_after_first
     @pytest.mark.parametrize("name", ["scofw_tvc", "pf_ofw"])
     def test_zero_feedback_is_finite(self, name):

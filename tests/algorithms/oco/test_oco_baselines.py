@@ -506,3 +506,19 @@ def test_ranges():
     ):
         with pytest.raises(InputError):
             validate(wrong())
+
+
+@pytest.mark.parametrize("learner", [OGD, AdaGradNorm, OptimisticOMD, OptimisticFTRL2022, OptimisticFTRL2023])
+def test_steps_that_are_multiples_of_the_diameter_need_a_bounded_domain(learner):
+    message = f"{learner.__name__}.domain must be bounded, .* WholeSpace is not: use a bounded set such as L2Ball"
+    with pytest.raises(InputError, match=message) as caught:
+        validate(learner(dim=2, domain=WholeSpace()))
+    assert "\n" not in str(caught.value)
+    validate(learner(dim=2, domain=Box(dim=2)))
+
+
+@pytest.mark.parametrize("learner", [ScaleFreeFTRL, DoG, DoWG, KTBetting, ParameterFreeMD])
+def test_steps_without_a_diameter_stay_finite_on_the_whole_space(learner, rng):
+    algorithm = learner(dim=2, domain=WholeSpace())
+    validate(algorithm)
+    assert np.isfinite(plays_of(algorithm, rng.normal(size=(30, 2)))).all()
