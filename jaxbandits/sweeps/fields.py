@@ -1,9 +1,9 @@
 """Swept fields of a sweep file: the values in their inline tables, and the resulting points.
 
     ridge = { values = [0.1, 1.0] }                    the listed values
-    ridge = { range = [0.0, 1.0], n = 5 }              evenly spaced, both ends included
-    dim = { range = [2, 10], step = 2 }                2, 4, 6, 8, 10
-    beta_scale = { logspace = [1e-3, 1.0], n = 4 }     by equal ratios, both ends included
+    ridge = { range = [0.0, 1.0], n = 5 }              evenly spaced, both ends included, n >= 2
+    dim = { range = [2, 10], step = 2 }                2, 4, 6, 8, 10; the upper end only if a step leads to it
+    beta_scale = { logspace = [1e-3, 1.0], n = 4 }     by equal ratios, both ends included, n >= 2
     ridge = { random = [0.1, 10.0], n = 20 }           uniform draws; options: `log = true` (log-uniform), `seed = 1`
     dim = { values = [2, 5], zip = "dim" }             fields with the same `zip` vary together
     means = { values = [[0.6, 0.5], [0.6, 0.4]] }      arrays, which results call 0 and 1
@@ -119,6 +119,10 @@ def _values(table: JsonObject, where: str, path: str) -> list[Any]:
     if "n" not in table:
         raise InputError(f"{where}: {kind} needs n, the number of values" + " (or step)" * (kind == "range"))
     n = ranges.integer(f"{where}.n", table["n"], _COUNT)
+    if n == 1 and kind != "random":  # NumPy would return the lower end
+        raise InputError(
+            f"{where}.n must be at least 2, since {kind} includes both ends: write values = [{low}] for one"
+        )
     if kind == "range":
         return np.linspace(low, high, n).tolist()
     if kind == "logspace":
@@ -169,6 +173,8 @@ def _steps(low: float, high: float, table: JsonObject, where: str) -> list[float
     if type(step) not in (int, float) or not 0 < step < math.inf:
         raise InputError(f"{where}.step: must be a positive number, got {format_value(step)}")
     n = math.floor((high - low) / step * (1 + 1e-12)) + 1
+    if n == 1:
+        raise InputError(f"{where}.step must be at most {high - low:g}, the length of the range, got {step:g}")
     if n > MAX_POINTS:
         raise InputError(f"{where}: {n:,} values, but at most {MAX_POINTS:,} are allowed")
     return [low + i * step for i in range(n)]
