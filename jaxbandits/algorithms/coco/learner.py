@@ -45,7 +45,7 @@ class PointLearner(abc.ABC):
         """Return the state of the learner after the round."""
 
     def check(self) -> None:
-        """Check that the domain has the oracles and, if needed, a finite diameter, and check the shape of the first point.
+        """Check the oracles of the domain, its diameter if a step needs it, and the shape of the first point.
 
         Raises:
           InputError: if a field is invalid; the message names the field.
