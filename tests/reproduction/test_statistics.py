@@ -8,11 +8,12 @@ from scipy import special
 
 from jaxbandits.analysis.intervals import mean_interval
 from jaxbandits.base.errors import InputError
+from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine import statistic
 from jaxbandits.reproduction.engine.claim import Claim, Measurements
 from jaxbandits.reproduction.engine.verdict import judge, p_value
 from jaxbandits.results.result import Result
-from jaxbandits.simulation import RoundTimes
+from jaxbandits.simulation import Grid, RoundTimes
 from tests.results import factories
 
 
@@ -153,6 +154,40 @@ def test_two_points_of_a_sweep_are_compared_seed_by_seed(rng):
     result = result_of({"a": values}, [5], points)
     estimate = statistic.point_difference("panel", points[2], points[0], factor=3.0)(measured_of(result))
     np.testing.assert_allclose(estimate.mean, np.mean(values[2] - 3.0 * values[0]))
+
+
+OF_ONE_POINT = {
+    "mean_difference": (statistic.mean_difference, ("p", "plain", "swept")),
+    "mean_ratio": (statistic.mean_ratio, ("p", "swept", "plain")),
+    "median_difference": (statistic.median_difference, ("p", "swept", "plain")),
+    "win_share": (statistic.win_share, ("p", "swept", "plain")),
+    "metric_difference": (statistic.metric_difference, ("p", "swept", "regret", "regret")),
+    "share_below": (statistic.share_below, ("p", "swept", "regret")),
+    "final_mean": (statistic.final_mean, ("p", "swept")),
+    "growth_exponent": (statistic.growth_exponent, ("p", "swept")),
+    "log_slope": (statistic.log_slope, ("p", "swept")),
+    "late_rate": (statistic.late_rate, ("p", "swept")),
+    "growth_across": (statistic.growth_across, ({"p": 1.0, "q": 2.0}, "swept")),
+    "worst_ratio": (statistic.worst_ratio, (("p",), ("q",), "swept")),
+    "relative_change": (statistic.relative_change, ("p", "q", "swept")),
+    "ratio_of_ratios": (statistic.ratio_of_ratios, ("p", "q", "plain", "swept")),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_POINT)
+def test_a_statistic_of_one_label_does_not_read_the_first_of_several_points(name, rng):
+    make, settings = OF_ONE_POINT[name]
+    values = rng.gamma(4.0, size=(2, 64, 8)).cumsum(axis=2)
+    plain = factories.trials({"regret": values[:1]})
+    for points, said in (([{}], None), ([{"rate": 0.1}, {"rate": 0.2}], "one hyperparameter point, but rate takes 2")):
+        swept = factories.trials({"regret": values[: len(points)]}, points=points)
+        measured = Measurements(dict.fromkeys("pq", Result({"plain": plain, "swept": swept})), {})
+        if said is None:
+            assert math.isfinite(make(*settings)(measured).mean)
+            continue
+        with pytest.raises(InputError, match=said) as error:
+            make(*settings)(measured)
+        assert "\n" not in str(error.value)
 
 
 def test_time_growth_and_total_ratio_of_known_times(rng):
@@ -405,3 +440,24 @@ def test_claims_of_a_paper_are_rarely_wrong_together(law):
         values = rng.normal(size=64) if law == "normal" else rng.lognormal(0.0, 1.2, 64)
         wrong += p_value(claim, mean_interval(values)) <= 0.05 / 20
     assert wrong / repeats < 0.06 / 20 + 0.0018, wrong
+
+
+SWEPT = ("linear/sensitivity", "oco/constants", "oco/constants-ca", "coco/tradeoff")
+
+
+@pytest.mark.quick_cases(*SWEPT)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_claims_about_swept_learners_name_their_points(name):
+    """Other statistics would raise an error after the run."""
+    experiment = EXPERIMENTS[name]
+    learners = [
+        learner
+        for panel in experiment.panels(experiment.horizon).values()
+        for preset in experiment.presets
+        for learner in experiment.algorithms(preset, experiment.horizon, panel).values()
+    ]
+    is_swept = any(isinstance(learner, Grid) for learner in learners)
+    assert is_swept == (name in SWEPT)
+    if is_swept:
+        found = {claim.statistic.__name__ for claim in experiment.claims}
+        assert found <= {"point_difference", "heavier", "frontier_difference"}
