@@ -44,6 +44,22 @@ def _needs_context(obs: Any, package: str) -> np.ndarray:
     return context
 
 
+def _best_arm(owner: object, arms: np.ndarray, values: Any) -> int:
+    """Return the arm with the largest value, the first one if there are several.
+
+    Raises:
+      InputError: if a value is NaN, which `argmax` would take for the largest.
+    """
+    values = np.ravel(values)
+    if np.isnan(values).any():
+        arm = arms[np.argmax(np.isnan(values))]
+        raise InputError(
+            f"{type(owner).__name__}: the model returns NaN for arm {arm}; it must return numbers (a smaller learning "
+            "rate may keep its weights finite)"
+        )
+    return int(arms[np.argmax(values)])
+
+
 class SklearnLearner:
     """Epsilon-greedy learner with scikit-learn models that have `partial_fit` and `predict`.
 
@@ -77,9 +93,9 @@ class SklearnLearner:
         if untried:
             return int(untried[0])
         if features is not None:
-            return int(arms[np.argmax(self._predict(0, features[arms]))])
+            return _best_arm(self, arms, self._predict(0, features[arms]))
         context = _needs_context(obs, "SklearnLearner")
-        return int(arms[np.argmax([self._predict(arm, context[None])[0] for arm in arms])])
+        return _best_arm(self, arms, [self._predict(arm, context[None])[0] for arm in arms])
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
         """Update the model of the arm, or the single model, with the reward."""
@@ -217,7 +233,8 @@ class CobaLearner:
     """Adapter for a learner of coba.
 
     The actions passed to coba are tuples of the features of the arms. If the environment has a context instead, they
-    are one-hot codes of the arms, such as `(1, 0, 0)`; if it has neither, they are the indices of the arms.
+    are one-hot codes of the arms, such as `(1, 0, 0)`; if it has neither, they are the indices of the arms. Arms with
+    the same features are one action, for which the first of them is played.
     """
 
     def __init__(self, learner: Any):
@@ -230,7 +247,8 @@ class CobaLearner:
     def select(self, t: Any, obs: Any) -> tuple[int, float]:
         """Return the arm of the action that the learner predicts, and its probability."""
         arms, actions = available(obs), self._actions(obs)
-        action, probability, more = self._learner.predict(self._context(obs), actions)
+        # coba identifies an action by its value: if a value occurred twice, each would have a share of its probability.
+        action, probability, more = self._learner.predict(self._context(obs), list(dict.fromkeys(actions)))
         self._rounds[int(t)] = action, probability, more
         return int(arms[actions.index(action)]), 1.0 if probability is None else float(probability)
 
@@ -278,7 +296,7 @@ class TorchLearner:
         if self._rng.random() < self._epsilon:
             return int(self._rng.choice(arms))
         with self._torch.no_grad():
-            return int(arms[np.argmax(self._values(obs).numpy()[arms])])
+            return _best_arm(self, arms, self._values(obs).numpy()[arms])
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
         """Take one optimiser step on the loss `(value of the arm - reward)^2`."""

@@ -19,6 +19,7 @@ from jaxbandits.bridges import (
     TorchLearner,
 )
 from jaxbandits.diagnostics.history import history
+from jaxbandits.types import ArmObs
 
 K, P, W, T = 4, 3, 5, 60  # arms, length of the context, trials, rounds: all different
 COINS = armed.BernoulliArms.from_means([0.9, 0.6, 0.3, 0.2])
@@ -250,3 +251,51 @@ def test_masked_arms_are_not_offered():
             return arms[0]
 
     assert RiverLearner(First()).select(0, masked) == 2
+
+
+def test_coba_learners_draw_arms_with_the_same_features_as_one_action():
+    """The recorded probability is that with which the arm is played, which importance weights need."""
+    cb = pytest.importorskip("coba")
+    arms = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 2.0], [1.0, 0.0, 2.0], [1.0, 0.0, 2.0]])
+    learner = CobaLearner(cb.RandomLearner())
+    draws = [learner.select(t, ArmObs(arms)) for t in range(400)]
+    assert {arm for arm, _ in draws} == {0, 1}
+    for arm in (0, 1):
+        share = np.mean([a == arm for a, _ in draws])
+        (probability,) = {p for a, p in draws if a == arm}
+        assert probability == 0.5 and abs(share - 0.5) < 4 * 0.5 / 20
+
+
+class NaNModel:
+    def partial_fit(self, X, y):
+        pass
+
+    def predict(self, X):
+        return np.where(np.arange(len(X)) == len(X) - 1, np.nan, 0.0)
+
+
+@pytest.mark.parametrize("obs", [ArmObs(np.eye(K)), ContextObs(np.ones(P), np.arange(K))], ids=["features", "context"])
+def test_predictions_that_are_nan_are_refused(obs):
+    learner = SklearnLearner(NaNModel, epsilon=0.0)
+    for arm in range(K):
+        learner.update(arm, obs, arm, 1.0)
+    first = K - 1 if isinstance(obs, ArmObs) else 0
+    with pytest.raises(
+        InputError, match=f"SklearnLearner: the model returns NaN for arm {first}; it must return numbers"
+    ) as error:
+        learner.select(K, obs)
+    assert "\n" not in str(error.value)
+
+
+def test_values_of_a_module_that_are_nan_are_refused():
+    torch = pytest.importorskip("torch")
+
+    class NaNLinear(torch.nn.Linear):
+        def forward(self, x):
+            return torch.where(torch.arange(K) == 1, torch.nan, super().forward(x))
+
+    learner = TorchLearner(NaNLinear(P, K), lambda p: torch.optim.SGD(p, lr=0.1), epsilon=0.0)
+    with pytest.raises(InputError, match="TorchLearner: the model returns NaN for arm 1; it must") as error:
+        learner.select(0, ContextObs(np.ones(P), np.arange(K)))
+    assert "\n" not in str(error.value)
+    assert learner.select(0, ContextObs(np.ones(P), np.arange(K), np.array([True, False, True, True]))) != 1
