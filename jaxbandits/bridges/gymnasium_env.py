@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium import spaces  # pyright: ignore[reportMissingImports]
 
 from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
 from jaxbandits.engine.host_rounds import HostRounds, host_job
 from jaxbandits.engine.jobs import check_environment
 from jaxbandits.engine.options import COUNT
@@ -27,7 +28,7 @@ class BanditEnv(gymnasium.Env):
         check_environment(name, environment, self._horizon)
         job = host_job(name, environment, self._horizon, np.array([self._horizon]), 1)
         self._rounds = HostRounds(job, ranges.integer("seed", seed, "[0, 4294967295]"), jax.local_devices()[0])
-        self._t = 0
+        self._t = self._horizon  # `reset` starts the first episode
         shape = self._observation(self._rounds.start().obs).shape
         self.action_space = spaces.Discrete(self._rounds.n_arms)
         bound = np.inf if self._rounds.dim else 1.0  # without features the observation is a zero
@@ -47,8 +48,16 @@ class BanditEnv(gymnasium.Env):
         """Play an arm, and return (observation, reward, terminated, truncated, `info`).
 
         `info` has the outcome of the round, such as `regret`.
+
+        Raises:
+          InputError: if the action is no arm, or if there is no episode: before the first `reset`, or after a round
+            that was truncated.
         """
         index = np.array([ranges.integer("action", action, f"[0, {self._rounds.n_arms - 1}]")])
+        if self._t >= self._horizon:
+            raise InputError(
+                f"an episode starts with reset() and is truncated after {self._horizon} rounds: call reset() first"
+            )
         receipt, view = self._rounds.step(self._t, index)
         outcome = {metric.name: x[0] for metric, x in self._rounds.record().items() if metric.reduction == "sum"}
         self._t += 1

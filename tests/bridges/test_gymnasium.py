@@ -87,6 +87,18 @@ def test_what_cannot_be_converted_is_refused():
         to_gymnasium(ENVIRONMENTS["coins"][0], T).step(K)
 
 
+def test_a_round_outside_an_episode_is_refused():
+    pytest.importorskip("gymnasium")
+    env = to_gymnasium(ENVIRONMENTS["coins"][0], 2)
+    message = r"an episode starts with reset\(\) and is truncated after 2 rounds: call reset\(\) first"
+    for _ in range(2):
+        with pytest.raises(InputError, match=message) as error:  # before the first episode, and after the last round
+            env.step(0)
+        assert "\n" not in str(error.value)
+        env.reset(seed=1)
+        assert [env.step(0)[3] for _ in range(2)] == [False, True]
+
+
 def test_without_gymnasium_the_error_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     monkeypatch.delitem(sys.modules, "jaxbandits.bridges.gymnasium_env", raising=False)
