@@ -122,5 +122,22 @@ def make_options(**settings: Unpack[Settings]) -> Options:
     return Options(**settings)
 
 
+def check_seeds(first_seed: int, n_seeds: int, played: str) -> None:
+    """Check the seed indices of a run in several groups before the first group is played.
+
+    Args:
+      first_seed: index of the first seed.
+      n_seeds: largest number of seeds that the groups can take together.
+      played: description of these seeds.
+
+    Raises:
+      InputError: if an index exceeds `MAX_SEED`.
+    """
+    if first_seed + n_seeds > MAX_SEED + 1:
+        most = MAX_SEED + 1 - n_seeds
+        allowed = f"can be at most {most:,}, got {first_seed:,}" if most >= 0 else "has no allowed value"
+        raise InputError(f"indices of seeds are at most {MAX_SEED:,}: with {played}, first_seed {allowed}")
+
+
 def _are_devices(devices: object) -> bool:
     return isinstance(devices, (list, tuple)) and bool(devices) and all(hasattr(d, "device_kind") for d in devices)

@@ -63,7 +63,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.grid import ArrayValue, Grid, Point, list_points
 from jaxbandits.engine.jobs import PerLabel
-from jaxbandits.engine.options import COUNT, Settings, make_options
+from jaxbandits.engine.options import COUNT, Settings, check_seeds, make_options
 from jaxbandits.engine.program import share_traces
 from jaxbandits.engine.progress import SECONDS_PER_LINE
 from jaxbandits.simulation.comparison import Part, run_comparison
@@ -197,6 +197,7 @@ def race(
     error = ranges.real("error", error, "(0, 0.5]")
     tolerance = ranges.real("tolerance", tolerance, "[0, 1)")
     chosen = make_options(**settings)
+    check_seeds(chosen.first_seed, seeds, f"{seeds:,} seeds")
     grids = _label_grids(grid, environment)
     points = list_points(next(iter(grids.values())).points)
     rounds = 0  # rounds of one seed of one point, summed over labels

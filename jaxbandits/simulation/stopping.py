@@ -34,7 +34,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.grid import Grid, list_points
 from jaxbandits.engine.jobs import Algorithms, PerLabel, label_algorithms, per_label
-from jaxbandits.engine.options import Options
+from jaxbandits.engine.options import Options, check_seeds
 from jaxbandits.engine.plan import RecordPoints
 from jaxbandits.engine.program import share_traces
 from jaxbandits.results.merge import join
@@ -105,8 +105,8 @@ def run_until_decided(
       look.
 
     Raises:
-      InputError: if `seeds` is a mapping or less than 2, if there are fewer than two or too many contestants, and as
-        for `run_comparison`.
+      InputError: if `seeds` is a mapping or less than 2, if the seeds of all groups exceed the largest seed index, if
+        there are fewer than two or too many contestants, and as for `run_comparison`.
     """
     labelled = label_algorithms(algorithms)
     n_contestants = sum(len(list_points(a.points)) if isinstance(a, Grid) else 1 for a in labelled.values())
@@ -121,6 +121,7 @@ def run_until_decided(
     if isinstance(seeds, Mapping):
         raise InputError("with `until`, seeds must be one number for all labels, the number of seeds in a group")
     seeds = ranges.integer("seeds of a group", seeds, "[2, inf)")  # an interval needs two
+    check_seeds(options.first_seed, rule.looks * seeds, f"{rule.looks} groups of {seeds:,} seeds")
 
     results: list[Result] = []
     latest: dict[tuple[str, str], pairs.Pair] = {}  # the result of a decided pair no longer changes

@@ -226,6 +226,7 @@ def test_failed_points_lose_and_the_first_wins_if_all_fail(settings):
         ),
         ({"grid": Grid(Shrink(), {"rat": [0.1, 0.5]})}, "rat"),
         ({"seeds": 0}, "seeds must be a whole number"),
+        ({"seeds": 64, "first_seed": 2**31 - 63}, "with 64 seeds, first_seed can be at most 2,147,483,584, got"),
         ({"error": 0.9}, r"error must lie in \(0, 0.5\]"),
         ({"tolerance": -0.1}, "tolerance must lie in"),
         ({"metric": "regert"}, "unknown metric 'regert'"),

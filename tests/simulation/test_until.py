@@ -37,6 +37,18 @@ def play(rng, monkeypatch):
     return play
 
 
+@pytest.mark.parametrize(("looks", "first_seed"), [(3, 2**31 - 3 * SEEDS + 1), (1000, 2**31 - 1000), (2, 2**31 - 1)])
+def test_seeds_that_later_groups_lack_are_refused_before_the_first_group(play, looks, first_seed):
+    """Equal learners, which play all groups: the last index of a seed is 2^31 - 1."""
+    calls, shifts = [], {"a": 0.0, "b": 0.0}
+    most = 2**31 - looks * SEEDS
+    message = f"with {looks} groups of 20 seeds, first_seed can be at most {most:,}, got {first_seed:,}"
+    with pytest.raises(InputError, match=message) as error:
+        play(StoppingRule(looks=looks), shifts, calls, first_seed=first_seed)
+    assert not calls and "\n" not in str(error.value)
+    assert play(StoppingRule(looks=3), shifts, calls, first_seed=2**31 - 3 * SEEDS)["a"].seeds[-1] < 2**31
+
+
 def test_groups_go_to_labels_with_an_open_pair(play, tmp_path):
     calls, shifts = [], {"a": 0.0, "b": 0.0, "far": 50.0}
     result = play(StoppingRule(looks=3), shifts, calls, first_seed=100, checkpoint=tmp_path)
