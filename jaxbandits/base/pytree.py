@@ -12,7 +12,7 @@
 import dataclasses
 import numbers
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
 import jax
@@ -199,6 +199,26 @@ def field_table(obj: Any, prefix: str = "") -> Iterator[FieldInfo]:
             yield from field_table(value, name + ".")
         else:
             yield FieldInfo(name, kind, value, field.metadata.get(_RANGE), field.metadata.get(_DOC, ""))
+
+
+def require_defaults(obj: Any, names: Sequence[str], condition: str) -> None:
+    """Check that fields which have no effect have their default values.
+
+    Args:
+      obj: a pytree dataclass.
+      names: names of the fields.
+      condition: what makes them ineffective, such as "theta is given".
+
+    Raises:
+      InputError: if a field has another value, in a sweep at any point.
+    """
+    for field in dataclasses.fields(obj):
+        value, default = getattr(obj, field.name), _default(field)
+        if field.name in names and np.any(np.asarray(value) != default):
+            raise InputError(
+                f"{type(obj).__name__}.{field.name} has no effect if {condition}: leave it at {format_value(default)}, "
+                f"got {format_value(value)}"
+            )
 
 
 def _has_object(field: dataclasses.Field) -> bool:

@@ -21,7 +21,7 @@ from jax import lax
 
 from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, shared, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, require_defaults, shared, static
 from jaxbandits.domains.points import Entries
 from jaxbandits.environments.coco import completed
 from jaxbandits.environments.datasets.ratings import Ratings, low_rank_ratings
@@ -161,12 +161,11 @@ class MatrixCompletion:
         cells = np.asarray(self.observed.rows, np.int64) * self.dim[1] + np.asarray(self.observed.cols)
         if self.comparator != "none" and len(np.unique(cells)) < len(cells):
             raise InputError("MatrixCompletion.observed must have every entry once if there is a comparator")
-        if self.constraint not in _CONSTRAINTS:
-            raise unknown_name("constraint of MatrixCompletion", self.constraint, _CONSTRAINTS)
-        if self.order not in _ORDERS:
-            raise unknown_name("order of MatrixCompletion", self.order, _ORDERS)
-        if self.comparator not in _COMPARATORS:
-            raise unknown_name("comparator of MatrixCompletion", self.comparator, _COMPARATORS)
+        for name, known in (("constraint", _CONSTRAINTS), ("order", _ORDERS), ("comparator", _COMPARATORS)):
+            if getattr(self, name) not in known:
+                raise unknown_name(f"{name} of MatrixCompletion", getattr(self, name), known)
+        if self.constraint != "budget":
+            require_defaults(self, ["allowance"], f'constraint is "{self.constraint}", not "budget"')
 
     @property
     def rounds_of_a_pass(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, param, pytree, require_defaults, static, validate
 from jaxbandits.base.ranges import floats, integer, real
 from jaxbandits.estimation.items import are_admissible, check_size, top_items
 from jaxbandits.numerics import rng
@@ -112,6 +112,8 @@ class CascadingClicks:
         if self.attraction is not None and np.shape(self.attraction)[-1:] != (self.n_items,):
             found = np.shape(self.attraction)
             raise InputError(f"CascadingClicks.attraction must have shape [{self.n_items}], got {found}")
+        if self.attraction is not None:
+            require_defaults(self, ["prior_success", "prior_failure"], "attraction is given")
 
     def init(self, key: jax.Array) -> ClicksState:
         if self.attraction is None:

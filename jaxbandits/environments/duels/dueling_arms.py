@@ -18,7 +18,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, param, pytree, require_defaults, static, validate
 from jaxbandits.base.ranges import floats, integer
 from jaxbandits.numerics import first_axis, rng
 from jaxbandits.types import IndexObs, PairDecision, Preference
@@ -125,6 +125,7 @@ class DuelingArms:
         """Raise InputError if preferences are for a different number of arms, or if p_ij + p_ji is not 1."""
         if self.preferences is None:
             return
+        require_defaults(self, ["spread"], "preferences are given")
         found = np.shape(self.preferences)
         if found[-2:] != (self.n_arms, self.n_arms):
             raise InputError(f"DuelingArms.preferences must have shape [{self.n_arms}, {self.n_arms}], got {found}")

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, require_defaults, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.linear.noise import Noise, StudentT, check_moment, check_noise, sample_with_scale
 from jaxbandits.environments.outcomes import RegretOutcome
@@ -109,6 +109,10 @@ class HeavyTailed:
             value = ranges.floats(f"HeavyTailed.{name}", value)
             if value.shape[-len(shape) :] != shape:
                 raise InputError(f"HeavyTailed.{name} must have shape {shape}, got {value.shape}")
+        if self.arms is not None:
+            require_defaults(self, ["unit_arms"], "arms are given")
+        if self.theta is not None:
+            require_defaults(self, ["theta_norm"], "theta is given")
         check_noise(self.noise, "HeavyTailed.noise")
         if self.moment_scale is None:
             check_moment(self.noise, self.eps, "HeavyTailed.eps", " (or set moment_scale)")
