@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import pytree
+from jaxbandits.estimation.models.protocol import stores_rounds
 from jaxbandits.estimation.models.wrapper import Wrapper
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, Obs, State
@@ -48,7 +49,7 @@ class DoublingEpochs(Wrapper):
     def previous_epoch(self, t: jax.Array) -> jax.Array:
         """Return the number of rounds `[]` in the epoch before that of round t = 0, 1, ...; 0 in epoch 1."""
         # Round t + 1 lies in epoch m, the number of bits of t (at least 1); epoch m - 1 ends after round 2^(m - 1).
-        bits = jnp.maximum(32 - jax.lax.clz(jnp.maximum(t, 0)), 1)
+        bits = _epoch(t)
         rounds = jnp.where(bits == 2, 2, jnp.left_shift(jnp.int32(1), jnp.maximum(bits - 2, 0)))
         return jnp.where(bits <= 1, 0, rounds)
 
@@ -62,7 +63,9 @@ class DoublingEpochs(Wrapper):
         reward: jax.Array,
     ) -> DoublingEpochsState:
         update_key, init_key = jax.random.split(key)
-        learned = self.model.update(update_key, t, state.learning, obs, decision, reward)
+        # The buffer of a model is empty at the start of an epoch, so that its rows are counted from there.
+        time = t - _first_round(t) if stores_rounds(self.model) else t
+        learned = self.model.update(update_key, time, state.learning, obs, decision, reward)
         rounds = t + 1
         is_last = (rounds >= 2) & (rounds & t == 0)  # a power of two
 
@@ -73,3 +76,14 @@ class DoublingEpochs(Wrapper):
 
     def _prepare(self, state: State, obs: Obs) -> Any:
         return self.model.init_from_obs(state, obs) if hasattr(self.model, "init_from_obs") else state
+
+
+def _epoch(t: jax.Array) -> jax.Array:
+    """Return the number m `[]` of the epoch of round t = 0, 1, ..."""
+    return jnp.maximum(32 - jax.lax.clz(jnp.maximum(t, 0)), 1)
+
+
+def _first_round(t: jax.Array) -> jax.Array:
+    """Return the first round `[]`, counted from 0, of the epoch of round t = 0, 1, ..."""
+    epoch = _epoch(t)
+    return jnp.where(epoch == 1, 0, jnp.left_shift(jnp.int32(1), epoch - 1))

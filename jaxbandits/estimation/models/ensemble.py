@@ -20,6 +20,7 @@ from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
+from jaxbandits.estimation.models.protocol import dependent_on_every_round
 from jaxbandits.estimation.models.wrapper import Wrapper
 from jaxbandits.numerics import rng
 from jaxbandits.tracing.vmap_last import vmap_last
@@ -63,21 +64,14 @@ class Ensemble(Wrapper):
         return self.model.capacity
 
     def check(self) -> None:
-        """Raise InputError for a value that is not a model, or for p < 1 with a model that depends on every round.
-
-        A round that a member leaves out would remain a row of zeros in its buffer, and would count as data; a model in
-        epochs would miss the end of an epoch.
-        """
+        """Raise InputError for a value that is not a model, or for p < 1 with a model that needs every round."""
         super().check()
-        if (np.asarray(self.share) < 1.0).any():
-            inner = self.model
-            while inner is not None:
-                if getattr(inner, "capacity", None) is not None or hasattr(inner, "previous_epoch"):
-                    raise InputError(
-                        "Ensemble.share must be 1 for a model that stores rounds or learns in epochs, such as "
-                        f"{type(inner).__name__}, whose members would count a round that they leave out as zeros"
-                    )
-                inner = getattr(inner, "model", None)
+        inner = dependent_on_every_round(self.model)
+        if inner is not None and (np.asarray(self.share) < 1.0).any():
+            raise InputError(
+                "Ensemble.share must be 1 for a model that stores rounds or learns in epochs, such as "
+                f"{type(inner).__name__}, whose members would count a round that they leave out as zeros"
+            )
 
     def init(self, key: jax.Array) -> EnsembleState:
         return self._stack([self._first(k) for k in jax.random.split(key, self.n_members)])

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.estimation import arm_models
-from jaxbandits.estimation.models.protocol import check_model
+from jaxbandits.estimation.models.protocol import check_model, dependent_on_every_round
 from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, State
 
@@ -31,11 +31,18 @@ class PerArm:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
 
     def check(self) -> None:
-        """Raise InputError for a model that reads a context itself."""
+        """Raise InputError for a model that reads a context itself, or that must learn from every round."""
         check_model("PerArm.model", self.model)
         if self.model.reads_context:
             raise InputError(
                 f"PerArm.model must read features of arms, but {type(self.model).__name__} reads a context"
+            )
+        inner = dependent_on_every_round(self.model)
+        if inner is not None:
+            raise InputError(
+                "PerArm.model must not store rounds or learn in epochs, but "
+                f"{type(inner).__name__} does: the copy of an arm learns only from the rounds of this arm. A network "
+                "with n_arms has one output per arm"
             )
 
     @property

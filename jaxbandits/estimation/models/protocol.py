@@ -35,6 +35,7 @@ The attribute `reads_context` states which observation a model reads: a `Context
 features `[K, d]` if False.
 """
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import jax
@@ -84,6 +85,27 @@ def check_model(name: str, model: Any) -> None:
     if missing or isinstance(model, type):
         lacks = "is a class: pass an instance of it" if isinstance(model, type) else f"has no {missing[0]!r}"
         raise InputError(f"{name} must be a model such as models.Ridge(n_arms=3, dim=2); {format_value(model)} {lacks}")
+
+
+def stores_rounds(model: Any) -> bool:
+    """Return True if the model, or a model inside it, stores the rounds that it has learned from."""
+    return any(getattr(part, "capacity", None) is not None for part in _parts(model))
+
+
+def dependent_on_every_round(model: Any) -> Any:
+    """Return the model, or the first model inside it, that stores rounds or learns in epochs; None if there is none.
+
+    Such a model must learn from every round. A round that it leaves out would remain a row of zeros in its buffer, and
+    would count as data; a model in epochs would miss the end of an epoch.
+    """
+    return next((part for part in _parts(model) if stores_rounds(part) or hasattr(part, "previous_epoch")), None)
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """Yield a model, its inner model, the inner model of that model, and so on."""
+    while model is not None:
+        yield model
+        model = getattr(model, "model", None)
 
 
 def samples(model: Any, key: jax.Array, state: State, obs: Obs, count: int) -> jax.Array:

@@ -484,6 +484,26 @@ def test_doubling_epochs_predict_from_the_last_epoch(rng, key):
     assert length == 16
 
 
+@pytest.mark.parametrize("inner", ["network", "ensemble"])
+def test_an_epoch_trains_a_network_on_its_own_rounds_only(inner, rng, key):
+    # Constant rewards 1: a row of zeros that is not a round of the epoch would pull the intercept towards 0.
+    network = models.LangevinNetwork(
+        input_dim=1, n_arms=2, hidden=(), temperature=0.0, weight_decay=1e-9, learning_rate=0.3, capacity=40,
+        n_steps=100,
+    )  # fmt: skip
+    model = models.DoublingEpochs(model=network if inner == "network" else models.Ensemble(model=network, n_members=2))
+    obs = ContextObs(jnp.zeros(1), jnp.eye(2), None)
+
+    @jax.jit
+    def learn(t, state, index):
+        return model.update(key, t, state, obs, ArmDecision(index, obs.arms[index]), jnp.ones(()))
+
+    state = model.init(key)
+    for t in range(32):
+        state = learn(jnp.int32(t), state, jnp.int32(t % 2))
+    np.testing.assert_allclose(model.predict(state, obs), 1.0, atol=1e-4)
+
+
 def test_members_may_store_rounds_if_they_learn_from_all():
     validate(models.Ensemble(model=NETWORK, perturbation=0.5))
     validate(models.Ensemble.bootstrap(model=models.Network(input_dim=2, hidden=(3,))))
@@ -511,6 +531,10 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
         (models.Ensemble.bootstrap(model=NETWORK), "share must be 1 .* such as Network,"),
         (models.Ensemble(model=models.Intercept(model=NETWORK), share=np.array([1.0, 0.9])), "share must be 1"),
         (models.Ensemble(model=models.DoublingEpochs(model=LINEAR_MODEL), share=0.9), "such as DoublingEpochs"),
+        # The copy of an arm would train on rows of zeros for the rounds of the other arms.
+        (models.PerArm(model=NETWORK, n_arms=2), "must not store rounds or learn in epochs, but Network does"),
+        (models.PerArm(model=models.Ensemble(model=NETWORK), n_arms=2), "but Ensemble does"),
+        (models.PerArm(model=models.DoublingEpochs(model=LINEAR_MODEL), n_arms=2), "but DoublingEpochs does"),
         (models.RandomFeatures(model=models.GaussianProcess(n_arms=3), input_dim=2), "must have a dimension"),
         (models.GaussianProcess(n_arms=3, rank=4), "rank must be at most n_arms = 3, got 4"),
         (models.GaussianProcess(n_arms=3, kernel=models.Matern32), r"must be an object such as SquaredExponential\(\)"),
