@@ -51,7 +51,9 @@ def evidence(pulls: Pulls) -> jax.Array:
     share = pulls.count / jnp.maximum(pulls.count + count, 1.0)
     gap = top - mean
     ratio = count * bernoulli.divergence(jnp.full_like(mean, top), -share * gap)
-    ratio = ratio + pulls.count * bernoulli.divergence(mean, (1.0 - share) * gap)
+    # The divergence of an arm without plays is infinite if the best mean is 1, and must not be multiplied by 0.
+    own = jnp.where(pulls.count > 0.0, bernoulli.divergence(mean, (1.0 - share) * gap), 0.0)
+    ratio = ratio + pulls.count * own
     return jnp.min(jnp.where(jnp.arange(len(mean)) == best, jnp.inf, ratio))
 
 
