@@ -9,6 +9,7 @@ import scipy.stats as st
 
 from jaxbandits import simulate
 from jaxbandits.algorithms.armed.ids import IDS
+from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.armed.knowledge_gradient import KnowledgeGradient
 from jaxbandits.algorithms.armed.optimistic_gittins import OptimisticGittins
 from jaxbandits.algorithms.armed.vids import VIDS
@@ -71,6 +72,26 @@ def test_the_equation_of_gittins_indices_is_that_of_an_expectation():
         )
         found = a / (a + b) * st.beta.sf(level, a + 1, b) + level * st.beta.cdf(level, a, b)
         np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "n_steps", "least", "most"),
+    [
+        (10**4, 10, 0.0, 1e-6), (10**5, 10, 1e-3, 0.003), (10**6, 10, 0.05, 0.08), (10**7, 10, 0.15, 0.21),
+        (10**6, 15, 0.0, 1e-6), (10**7, 20, 0.0, 1e-6),
+    ],
+)  # fmt: skip
+def test_steps_of_optimistic_gittins_indices(rounds, n_steps, least, most):
+    """The largest error of index - m, relative to index - m, over arms with few and with many plays."""
+    plays = np.array([0, 1, 10, 1, 5, 40, 100, 30, 100, 1000, 1000, 1000])
+    wins = np.array([0, 0, 0, 1, 5, 0, 0, 3, 50, 0, 30, 500])
+    exact = reference.OptimisticGittins(len(plays))
+    exact.posterior = lambda i: (1.0 + wins[i], 1.0 + plays[i] - wins[i])
+    pulls = Pulls(jnp.asarray(plays, float), jnp.asarray(wins, float))
+    found = OptimisticGittins(n_arms=len(plays), n_steps=n_steps).index(None, jnp.int32(rounds - 1), pulls)
+    wanted, mean = exact.index(rounds - 1), (1.0 + wins) / (2.0 + plays)
+    error = (wanted - np.asarray(found)) / (wanted - mean)
+    assert least <= error.max() < most and error.min() > -1e-6
 
 
 @pytest.mark.slow
