@@ -11,10 +11,9 @@ import math
 from typing import ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy, exponential_weights
+from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy, anytime_rate, exponential_weights
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
@@ -56,5 +55,5 @@ class Exp3(SampledPolicy):
     def weights(self, t: jax.Array, losses: jax.Array) -> jax.Array:
         rate = self.learning_rate
         if rate is None:
-            rate = jnp.sqrt(math.log(self.n_arms) / (self.n_arms * (t + 1)))
+            rate = anytime_rate(self.n_arms, self.n_arms, t)
         return exponential_weights(losses, rate)

@@ -11,10 +11,9 @@ import math
 from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy, exponential_weights
+from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy, anytime_rate, exponential_weights
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
@@ -62,4 +61,4 @@ class Exp3IX(SampledPolicy):
     def _rate(self, t: jax.Array) -> Any:
         if self.learning_rate is not None:
             return self.learning_rate
-        return jnp.sqrt(math.log(self.n_arms) / (self.n_arms * (t + 1)))
+        return anytime_rate(self.n_arms, self.n_arms, t)

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.armed.sampled_policy import LossState, exponential_weights
+from jaxbandits.algorithms.armed.sampled_policy import LossState, anytime_rate, exponential_weights
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
@@ -82,7 +82,7 @@ class Exp4:
         """Return the probabilities `[K]` of the arms in round t >= 0."""
         rate = self.learning_rate
         if rate is None:
-            rate = jnp.sqrt(math.log(self.n_experts) / (self.n_arms * (t + 1)))
+            rate = anytime_rate(self.n_experts, self.n_arms, t)
         weights = exponential_weights(state.losses, rate) @ obs.advice
         if obs.mask is not None:
             weights = jnp.where(obs.mask, weights, 0.0)

@@ -8,6 +8,7 @@ the $L_i$ minus the smallest of them.
 """
 
 import abc
+import math
 from typing import ClassVar, NamedTuple
 
 import jax
@@ -69,3 +70,9 @@ def exponential_weights(losses: jax.Array, rate: ArrayLike) -> jax.Array:
     least = jnp.min(losses)
     weights = jnp.where(losses < jnp.inf, elementary.exp(-rate * (losses - least)), 0.0)
     return weights * (1.0 / jnp.sum(weights))
+
+
+def anytime_rate(n_choices: int, n_arms: int, t: jax.Array) -> jax.Array:
+    """Return the learning rate sqrt(log n / ((t + 1) K)) `[]` of round t >= 0 for n choices and K arms."""
+    rounds = (t + 1).astype(jnp.result_type(float))  # (t + 1) K may exceed the range of int32
+    return jnp.sqrt(math.log(n_choices) / (n_arms * rounds))

@@ -65,7 +65,8 @@ class RegCB(OracleLearner):
         predict_key, fit_key, after_key = jax.random.split(key, 3)
         predicted = self.predict(predict_key, t, state, context)
         mean = jnp.clip(predicted, self.low, self.high)
-        level = self.c * jnp.log((available * (t + 1)).astype(mean.dtype)) * jnp.square(self.high - self.low)
+        rounds = (t + 1).astype(mean.dtype)  # K t may exceed the range of int32
+        level = self.c * jnp.log(available.astype(mean.dtype) * rounds) * jnp.square(self.high - self.low)
 
         def after(index: jax.Array, target: jax.Array) -> jax.Array:
             """Return the prediction for an arm after an example of weight 1."""

@@ -217,6 +217,16 @@ def test_tsallis_weights_against_bisection(n, rng):
         np.testing.assert_allclose(tsallis_weights(jnp.asarray(losses), jnp.asarray(rate)), wanted, rtol=1e-9)
 
 
+@pytest.mark.parametrize("learner", [Exp3, Exp3IX])
+@pytest.mark.parametrize(("n_arms", "t"), [(1000, 3_000_000), (10, 2**31 - 2)])
+def test_rates_of_long_runs(learner, n_arms, t):
+    """The product K t of the learning rate exceeds the range of int32."""
+    losses = 100.0 * np.sqrt(t) * np.arange(n_arms) / n_arms
+    wanted = np.exp(-np.sqrt(np.log(n_arms) / (float(n_arms) * (t + 1))) * losses)
+    found = learner(n_arms=n_arms).weights(jnp.int32(t), jnp.asarray(losses))
+    np.testing.assert_allclose(found, wanted / wanted.sum(), rtol=1e-9, atol=1e-300)
+
+
 def test_catoni_estimate_under_heavy_tails(rng):
     """From the root of all rewards but the last one, which may be huge."""
     learner, t = CatoniUCB(n_arms=2, variance_bound=20.0, n_bins=128), jnp.int32(100)

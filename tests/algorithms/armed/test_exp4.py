@@ -7,6 +7,7 @@ import pytest
 import scipy.stats as st
 
 from jaxbandits import InputError, simulate
+from jaxbandits.algorithms.armed.sampled_policy import LossState
 from jaxbandits.armed import AdvisedArms, BernoulliArms, Exp4
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.types import AdviceObs, ArmDecision, Reward
@@ -68,6 +69,15 @@ def test_environment(key):
     named = np.eye(K)[np.asarray(state.policies)[:, int(state.context)]]
     np.testing.assert_allclose(outcome.expert_mean[0], (0.8 * named + 0.05) @ means)
     assert st.binomtest(int(after.context.sum()), len(draws), 0.5).pvalue > 1e-4
+
+
+def test_rates_of_long_runs():
+    """The product K t of the learning rate exceeds the range of int32."""
+    learner, t = Exp4(n_arms=K, n_experts=2), 2**31 - 2
+    obs = AdviceObs.of(jnp.eye(2, K))
+    wanted = np.exp(-np.sqrt(np.log(2) / (float(K) * (t + 1))) * np.array([0.0, 1e5]))
+    found = learner.weights(jnp.int32(t), LossState(jnp.array([0.0, 1e5])), obs)
+    np.testing.assert_allclose(found[:2], wanted / wanted.sum(), rtol=1e-9)
 
 
 @pytest.mark.slow

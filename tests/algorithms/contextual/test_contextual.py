@@ -198,6 +198,13 @@ def test_learners_that_do_not_suit_are_refused_in_one_line(learner, environment,
         simulate(learner, environment, 5, 2, progress=False)
 
 
+def test_bounds_of_long_runs_are_numbers(key):
+    """The product K t of Delta_t exceeds the range of int32."""
+    learner, t = RegCBOpt(n_arms=K, dim=P, oracle=ORACLE, c=0.02, low=-1.0), jnp.int32(2**31 - 2)
+    lower, upper = learner.bounds(key, t, learner.init(key), jnp.ones(P), jnp.int32(K))
+    assert (np.asarray(lower) < np.asarray(upper)).all()
+
+
 def test_bad_input_of_bounds():
     with pytest.raises(InputError, match=r"RegCBOpt.low must be less than high, got low=1.0 and high=1.0"):
         validate(RegCBOpt(n_arms=K, dim=P, oracle=ORACLE, low=1.0))
