@@ -33,3 +33,11 @@ def test_arms_that_do_not_span_the_space(rng):
     np.testing.assert_array_equal(found.weights[7:], 0.0)
     np.testing.assert_allclose(arms @ found.complement, 0.0, atol=1e-9)
     np.testing.assert_allclose(np.trace(found.complement), 2.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_short_directions_are_left_out(dtype):
+    shortest = 4.0 * np.sqrt(float(jnp.finfo(dtype).eps))
+    for length, left_out in ((0.9 * shortest, 1.0), (1.1 * shortest, 0.0)):
+        found = solve(jnp.asarray([[1.0, 0.0], [1.0, length]], dtype), 8)
+        np.testing.assert_allclose(np.trace(found.complement), left_out, atol=1e-6)

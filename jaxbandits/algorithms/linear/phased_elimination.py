@@ -70,6 +70,12 @@ class PhasedElimination:
         estimated reward (or, if no arm of A_l is available, the best available arm) and does not count the play. While
         feedback is delayed, plays beyond T(x) are not counted either. Ties go to the first arm.
 
+    Numerics:
+      A direction in which no arm of A_l extends further than 4 sqrt(eps) times the longest arm of A_l is not estimated:
+      theta is 0 there, and an arm whose reward depends on this direction may be eliminated although it is the best.
+      This affects features that differ in magnitude by a factor above 700 in float32, and above 10^7 in float64; they
+      need to be scaled (numerics/test_design.py::test_short_directions_are_left_out).
+
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 12, Theorem 22.1.
     """
