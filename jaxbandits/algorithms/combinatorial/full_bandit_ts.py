@@ -25,8 +25,9 @@ class FullBanditTS:
     """Thompson sampling for full-bandit feedback: LinTS over the feasible sets, which need not be enumerated.
 
     Guarantee:
-      The guarantee of LinTS holds for indicator vectors divided by $sqrt(m)$, which lie in the unit ball: with high
-      probability the regret is $O~(L^{3/2} sqrt(T))$ for the v of `theory`, which `linear.LinTS.theory` computes.
+      With the v of `theory` and lambda = m, this is `linear.LinTS.theory` on indicator vectors divided by $sqrt(m)$,
+      which lie in the unit ball. If the norm of the vector of means is at most $1 / sqrt(m)$, the regret is therefore
+      $O~(L^{3/2} sqrt(T))$ with high probability. The preset `theory` leaves lambda at 1.
 
     Deviations:
       * [ours] The oracle replaces the maximum over a list of arms. The default is v = 1/2, the sub-Gaussian constant of

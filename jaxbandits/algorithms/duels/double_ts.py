@@ -34,9 +34,9 @@ class DoubleTS(DuelPolicy):
     Deviations:
       * [ours] Ties go to the arm with the smallest number, while the paper breaks them at random; environments number
         the arms at random. Unavailable arms are excluded from all comparisons.
-      * [printed] With `is_plus` (D-TS+), ties of the first arm go to the arm with the smallest $sum_j (2 max_k s_k -
-        s_i - s_j) / kl(theta_ij, 1/2)$, as in the authors' code; s_i is the number of comparisons that arm i wins in
-        the sample.
+      * [printed] With `is_plus` (D-TS+), ties of the first arm go to the arm with the smallest $sum_j (s_i -
+        s_j) / kl(theta_ij, 1/2)$, as in the authors' code; s_i is the number of comparisons that arm i wins in the
+        sample, which is the same for all arms that tie.
 
     References:
       Huasen Wu, Xin Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016, arXiv:1604.07101, Algorithm 1.
