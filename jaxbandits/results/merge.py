@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.analysis.info import RunInfo, TimingInfo
+from jaxbandits.analysis.info import PairInfo, RunInfo, TimingInfo, UntilInfo
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_key
@@ -14,6 +14,7 @@ from jaxbandits.base.foreign import lack_of_identity
 from jaxbandits.results.result import Result
 
 _LONGEST = 60  # largest number of characters of a value in a message
+_RULE = ("metric", "level", "looks", "margin", "seeds_per_look")  # entries of `UntilInfo` that make the rule
 
 
 def merge(results: Sequence[Result]) -> Result:
@@ -22,10 +23,13 @@ def merge(results: Sequence[Result]) -> Result:
     The bits of every trial are unchanged, so that shards that differ only in `first_seed` merge into the result of a
     single run.
 
+    If seeds were added until pairs were decided (`compare(..., until=...)`), the merged result keeps the rule, so that
+    the intervals of `pairs` still take the data-dependent stopping into account.
+
     Args:
-      results: at least one result. All must have the same base seed. Results that share a label must have the same job
-        for this label: specification, record points and metrics. After merging, every point of a label must have the
-        same seeds.
+      results: at least one result. All must have the same base seed, and those with a rule of `until` must have the
+        same rule. Results that share a label must have the same job for this label: specification, record points and
+        metrics. After merging, every point of a label must have the same seeds.
 
     Raises:
       InputError: if jobs differ, if two results have different values for the same trial, if a point lacks seeds, or if
@@ -67,7 +71,25 @@ def join(results: Sequence[Result]) -> Result:
         info = info | RunInfo(wall_s=sum(walls))
     if starts:
         info = info | RunInfo(started_unix_s=min(starts))
+    if untils := [result.info["until"] for result in results if "until" in result.info]:
+        info = info | RunInfo(until=_join_untils(untils))
     return Result(trials, info)
+
+
+def _join_untils(untils: Sequence[UntilInfo]) -> UntilInfo:
+    """Return the common stopping rule of several runs, with the pairs of all of them.
+
+    Raises:
+      InputError: if the rules differ, since no interval takes several rules into account.
+    """
+    first = untils[0]
+    for other in untils[1:]:
+        for name in _RULE:
+            _same(f"until.{name}", first[name], other[name], None)
+    pairs: dict[tuple[str, str], PairInfo] = {}
+    for pair in (pair for until in untils for pair in until["pairs"]):
+        pairs.setdefault((pair["first"], pair["second"]), pair)
+    return {**first, "look": max(until["look"] for until in untils), "pairs": list(pairs.values())}
 
 
 def _join(label: str, parts: Sequence[Trials]) -> Trials:

@@ -80,6 +80,34 @@ def test_time_adds_up(whole):
     assert merged.info == {"base_seed": 0, "wall_s": 3.0, "started_unix_s": 100.0}
 
 
+def _until(label, first_seed=0, **change):
+    """Result of a run whose seeds were added in groups of 8, with one pair of labels."""
+    pair = {"first": label, "second": "b", "decided": True, "comparable": False, "mean": 1.0, "low": 0.5, "high": 1.5}
+    rule = {"metric": "loss", "level": 0.95, "looks": 5, "margin": 0.0, "seeds_per_look": 8}
+    until = {**rule, "look": 2, "pairs": [{**pair, "seeds": 16}], **change}
+    loss = np.random.default_rng(len(label)).normal(size=(1, 16, 1))
+    return Result({label: factories.trials({"loss": loss}, first_seed=first_seed)}, {"base_seed": 0, "until": until})
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_rule_by_which_seeds_were_added_is_kept(order):
+    """In either order, the intervals of `pairs` account for the stopping."""
+    plain = Result({"other": factories.trials({"loss": np.arange(40.0).reshape(1, 40, 1)})}, {"base_seed": 0})
+    merged = merge([plain, _until("a")][::order])
+    assert merged.info["until"] == _until("a").info["until"]
+    found, naive = (result.pairs()[0].difference for result in (merged, Result(merged.trials, {"base_seed": 0})))
+    assert found.half_width > 1.5 * naive.half_width
+
+
+def test_rules_of_several_runs_must_be_equal():
+    merged = merge([_until("a"), _until("longer", look=4)])
+    assert merged.info["until"]["look"] == 4
+    assert [pair["first"] for pair in merged.info["until"]["pairs"]] == ["a", "longer"]
+    for name, other in (("metric", "regret"), ("level", 0.9), ("looks", 3), ("margin", 1.0), ("seeds_per_look", 4)):
+        with pytest.raises(InputError, match=f"results must have the same until.{name}, but they have"):
+            merge([_until("a"), _until("longer", **{name: other})])
+
+
 def test_trials_that_contradict_each_other_are_refused(whole):
     other = _part(whole, seeds=slice(1, None))
     other["swept"].values["loss"][0, 0, 0] += 1e-12
