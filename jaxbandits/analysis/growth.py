@@ -73,15 +73,24 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
 
 
 def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
-    """Estimate the slope of the log of the mean of curves `[S, M]`; if there is none, the interval is infinite."""
+    """Estimate the slope of the log of the mean of curves `[S, M]`.
+
+    If there is no slope, or if only a few of many curves are not 0, the interval is infinite.
+    """
     from scipy import special  # slow to import
 
     n, total = len(curves), curves.sum(axis=0)
     if n < 2:
         return infinite_estimate(n)
     means = np.vstack([total / n, (total - curves) / (n - 1)])  # mean of all curves, then means without one curve
-    if (means <= 0.0).any():
+    if not (means > 0.0).all():  # a missing value is not positive either
         return infinite_estimate(n)
+    least = int(np.count_nonzero(curves, axis=0).min())
+    # The few curves determine the slope, but the jackknife counts all n as evidence. As in `smooth_interval`, less than
+    # one resample in a hundred may consist of zeros.
+    if (1.0 - least / n) ** n > 0.01:
+        slope = np.log(means[0]) @ (log_t - log_t.mean()) / np.sum((log_t - log_t.mean()) ** 2)
+        return infinite_estimate(n, slope)
     centred = log_t - log_t.mean()
     slopes = np.log(means) @ centred / (centred @ centred)
     spread = np.sqrt((n - 1) / n * np.sum((slopes[1:] - slopes[1:].mean()) ** 2))

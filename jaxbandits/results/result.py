@@ -232,7 +232,8 @@ class Result(LabelledTrials):
         Args:
           metric: name of a metric with positive mean; the first by default.
           since: fraction of the horizon; only record points from round `since * horizon` onwards are used.
-          level: coverage of each interval (delete-one jackknife over seeds).
+          level: coverage of each interval (delete-one jackknife over seeds; infinite if at some record point fewer
+            than about five of many trials have a value other than 0).
 
         Raises:
           InputError: for an unknown name, a vector metric, or too few record points.

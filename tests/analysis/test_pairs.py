@@ -127,6 +127,18 @@ def test_growth_is_the_slope_of_logarithms_with_a_jackknife(rng):
     assert np.isnan(row.exponent.mean) and row.exponent.high == np.inf
 
 
+@pytest.mark.parametrize(("others", "zeros", "is_known"), [(4, 0, True), (5, 40, True), (2, 40, False)])
+def test_few_trials_that_are_not_zero_do_not_determine_growth(others, zeros, is_known):
+    """Multiples of one curve among zeros have one slope without any of them, but two are no evidence for it."""
+    curves = np.outer(np.r_[np.arange(1.0, others + 1.0), np.zeros(zeros)], np.arange(1.0, 21.0))
+    (row,) = Result({"a": factories.trials({"regret": curves[None]})}).growth(since=0.0)
+    assert row.exponent.mean == pytest.approx(1.0) and np.isfinite(row.exponent.half_width) == is_known
+    curves[0, 5] = np.nan
+    trials = factories.trials({"regret": curves[None]}, may_be_missing=("regret",))
+    (row,) = Result({"a": trials}).growth(since=0.0)
+    assert np.isnan(row.exponent.mean) and np.isinf(row.exponent.low)  # there is no mean at one record point
+
+
 def test_time_to_a_threshold_is_the_first_record_point(rng):
     values = np.asarray([[9.0, 5.0, 1.0], [9.0, 1.0, 5.0], [9.0, 9.0, 9.0], [0.0, 9.0, 9.0]])[None]
     result = Result({"a": factories.trials({"loss": values})})
