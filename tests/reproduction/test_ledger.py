@@ -5,7 +5,9 @@ import dataclasses
 import html.parser
 import json
 import math
+import re
 import shutil
+import subprocess
 import types
 from pathlib import Path
 
@@ -735,4 +737,25 @@ def test_the_commit_of_a_run_watches_the_whole_package(monkeypatch):
 
     monkeypatch.setattr(files.subprocess, "run", run)
     files.commit()
-    assert asked[1][-1] == str(ROOT / "jaxbandits")
+    assert asked[-1][-1] == str(ROOT / "jaxbandits")
+
+
+def test_the_commit_of_a_project_around_an_installed_package_is_not_that_of_the_run(tmp_path, monkeypatch):
+    """A virtual environment usually lies in the checkout of a user's project, whose commits say nothing of the code."""
+
+    def git(*words):
+        settings = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *settings, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    place = tmp_path / ".venv" / "jaxbandits" / "reproduction" / "ledger" / "files.py"
+    place.parent.mkdir(parents=True)
+    place.write_text("")
+    monkeypatch.setattr(files, "__file__", str(place))
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "the user's project")
+    assert files.commit() is None
+    git("add", str(place))
+    git("commit", "-q", "-m", "a checkout of the package")
+    assert re.fullmatch("[0-9a-f]{12}", files.commit())
+    place.write_text("changed")
+    assert re.fullmatch(r"[0-9a-f]{12}\+", files.commit())

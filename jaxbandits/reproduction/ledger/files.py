@@ -182,11 +182,18 @@ def write(
 
 
 def commit() -> str | None:
-    """Return the commit of a git checkout, with a "+" if files have changed since then; None without a checkout."""
+    """Return the commit of a git checkout, with a "+" if files have changed since then; None without a checkout.
+
+    A package that is installed below another checkout, as in a virtual environment, is not part of it.
+    """
     package = Path(__file__).parents[2]
     try:
-        asked = [["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", str(package)]]
-        head, changed = (
+        asked = [
+            ["ls-files", "--error-unmatch", "--", __file__],  # fails if git does not track this file
+            ["rev-parse", "--short=12", "HEAD"],
+            ["status", "--porcelain", "--", str(package)],
+        ]
+        _, head, changed = (
             subprocess.run(["git", *words], cwd=package, capture_output=True, text=True, check=True, timeout=20).stdout
             for words in asked
         )
