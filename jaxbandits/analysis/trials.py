@@ -11,7 +11,7 @@ import numpy as np
 from jaxbandits.analysis.info import TimingInfo
 from jaxbandits.base.deprecation import alias
 from jaxbandits.base.errors import InputError, format_value, unknown_name
-from jaxbandits.base.ranges import check_concrete
+from jaxbandits.base.ranges import check_concrete, is_whole
 from jaxbandits.base.text import count_of
 
 RESERVED = ("label", "point", "seed", "round")  # no axis of a metric may have these names
@@ -160,9 +160,13 @@ class Trials:
         """Return the trials on those of the given seeds that were run.
 
         Raises:
-          InputError: if none of them was run.
+          InputError: if a seed is not a whole number, or if none of them was run.
         """
-        is_kept = np.isin(self.seeds, np.asarray(list(seeds), self.seeds.dtype))
+        for seed in seeds:
+            if not is_whole(seed):
+                raise InputError(f"seeds must be whole numbers, got {format_value(seed)}")
+        wanted = set(map(int, seeds))
+        is_kept = np.array([seed in wanted for seed in self.seeds.tolist()], bool)
         return dataclasses.replace(
             self,
             values={name: values[:, is_kept] for name, values in self.values.items()},

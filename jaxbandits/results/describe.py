@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jaxbandits.analysis import intervals, select, table
 from jaxbandits.analysis.result_table import interval, point_label
 from jaxbandits.analysis.trials import Trials, sizes
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from jaxbandits.results.result import Result
 
 _LONGEST = 100  # largest length of a setting on a line
+_RANGES = 5  # largest number of ranges of seeds on a line
 _SELECT = 0.5  # fraction of the seeds by which points are chosen
 _OTHERS = "The tables from here on use only the seeds by which no point was chosen."
 _NOT_SAID = ("digest", "programs")  # entries of a specification that do not help a reader
@@ -29,8 +32,7 @@ def text(result: "Result") -> str:
     for label, trials in result.trials.items():
         failed = int((~trials.healthy).sum())
         lines += [f"{label}: {sizes(trials)}", f"  metrics: {', '.join(trials.metrics)}"]
-        seeds = " to ".join(dict.fromkeys(str(trials.seeds[i]) for i in (0, -1)))
-        lines += [f"  seeds: {seeds}" + (f"; {failed} with a NaN" if failed else "")]
+        lines += [f"  seeds: {_ranges(trials.seeds)}" + (f"; {failed} with a NaN" if failed else "")]
         if trials.points[0]:
             lines += [f"  swept: {', '.join(trials.points[0])}"]
         lines += [f"  {name}: {_setting(value)}" for name, value in trials.spec.items() if name not in _NOT_SAID]
@@ -39,6 +41,15 @@ def text(result: "Result") -> str:
         info["started"] = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(info.pop("started_unix_s")))
     lines += [f"{name}: {_setting(value)}" for name, value in info.items()]
     return fold("\n".join(lines))
+
+
+def _ranges(seeds: np.ndarray) -> str:
+    """Describe increasing seeds by ranges of consecutive seeds, such as "0 to 7, 20 to 27"."""
+    ends = np.flatnonzero(np.diff(seeds.astype(np.int64)) > 1)  # unsigned differences would wrap
+    firsts, lasts = seeds[np.r_[0, ends + 1]].tolist(), seeds[np.r_[ends, len(seeds) - 1]].tolist()
+    several = [f"{a} to {b}" if a < b else str(a) for a, b in zip(firsts, lasts, strict=True)]
+    rest = [f"and {len(several) - _RANGES:,} more ranges up to {lasts[-1]}"] if len(several) > _RANGES else []
+    return ", ".join(several[:_RANGES] + rest)
 
 
 def _setting(value: object) -> str:

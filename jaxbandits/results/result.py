@@ -158,8 +158,9 @@ class Result(LabelledTrials):
     ) -> intervals.Estimate:
         """Estimate the mean of `first - second` at the horizon over the seeds that both labels ran.
 
-        A seed has the same instance and noise for all labels. The h-th point of one label is paired with the h-th point
-        of the other. A seed on which a trial of any point failed is left out, with a warning.
+        Each label is taken at its own horizon. A seed has the same instance and noise for all labels. The h-th point of
+        one label is paired with the h-th point of the other. A seed on which a trial of any point failed is left out,
+        with a warning.
 
         Returns:
           An `Estimate` with arrays `[H, ...]`, one entry for each of the H points.
@@ -198,12 +199,13 @@ class Result(LabelledTrials):
     ) -> ResultTable[Pair]:
         """Compare all pairs of labels or hyperparameter points at the horizon, on their common seeds.
 
-        For each pair, the returned table has the mean difference and the share of seeds on which the first ends below
-        the second (the probability of improvement), with intervals that hold simultaneously with probability `level`
-        (Bonferroni). Intervals of means are corrected for skewness, but need about 50 seeds if the skewness is strong
-        (`jaxbandits.analysis.pairs` has the measured errors). After `compare(..., until=...)` the intervals of the
-        metric on which the run stopped take the data-dependent stopping into account; those of other metrics do not. A
-        difference that is the same on all seeds decides nothing.
+        If labels have different horizons, each is taken at its own. For each pair, the returned table has the mean
+        difference and the share of seeds on which the first ends below the second (the probability of improvement),
+        with intervals that hold simultaneously with probability `level` (Bonferroni). Intervals of means are corrected
+        for skewness, but need about 50 seeds if the skewness is strong (`jaxbandits.analysis.pairs` has the measured
+        errors). After `compare(..., until=...)` the intervals of the metric on which the run stopped take the
+        data-dependent stopping into account; those of other metrics do not. A difference that is the same on all seeds
+        decides nothing.
 
         Args:
           metric: name of the metric; the first by default.

@@ -188,6 +188,19 @@ def test_a_result_in_words(rng):
     assert "pairs of the best points: a comparison in pairs needs" in said and "regret <= 9" in said
 
 
+@pytest.mark.parametrize(
+    ("seeds", "said"),
+    [
+        ([3], "seeds: 3"),
+        ([0, 1, 2, 20, 30, 31], "seeds: 0 to 2, 20, 30 to 31"),
+        (range(0, 200, 10), "seeds: 0, 10, 20, 30, 40, and 15 more ranges up to 190"),
+    ],
+)
+def test_gaps_between_the_seeds_of_merged_results_are_described(rng, seeds, said):
+    trials = factories.trials({"regret": rng.gamma(2.0, size=(1, len(seeds), 3))}, seeds=np.asarray(seeds, np.uint32))
+    assert f"  {said}\n" in describe.text(Result({"a": trials}))
+
+
 def test_best_points_are_compared_on_the_seeds_by_which_none_was_chosen(rng):
     """On all seeds, tests at 5 % between equal learners would decide in 19 % of cases with so many points."""
     decided, points = 0, [{"rate": float(i)} for i in range(100)]
@@ -211,8 +224,12 @@ def test_a_label_whose_seeds_all_chose_points_is_not_compared(rng):
     assert "few" in said.partition("pairs of the best points")[0]
     assert "few" not in said.partition("pairs of the best points")[2] and "plain" in said.partition("pairs of")[2]
     assert list(result["a"].on_seeds([3, 19, 44]).seeds) == [3, 19]
+    assert list(result["a"].on_seeds(np.array([-1, 3, 2**40])).seeds) == [3]
     with pytest.raises(InputError, match="seeds must be an array"):
         result["a"].on_seeds([44])
+    for wrong in (1.5, "1", True, 2.0):
+        with pytest.raises(InputError, match=f"seeds must be whole numbers, got {wrong!r}"):
+            result["a"].on_seeds([3, wrong])
 
 
 def test_a_description_without_best_points_compares_all_points(rng):
