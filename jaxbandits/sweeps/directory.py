@@ -56,6 +56,7 @@ _RECORD = {
 _FOLDERS = ("parts", "failed", "working")
 _NUMBER_BYTES = 512  # largest size of an archive member that holds one number
 _PATIENCE = 0.5  # seconds, longer than any process takes to test the lock of a part
+_PATIENCE_TO_BEGIN = 30.0  # seconds, longer than any process takes to write or read a manifest
 
 
 class PartState(enum.Enum):
@@ -99,6 +100,15 @@ class Directory:
             raise InputError(f"{self.manifest} is not the manifest of a sweep ({wrong}); choose another directory")
         return found
 
+    def read_present_manifest(self) -> JsonObject:
+        """Read the manifest when no process is replacing it.
+
+        Raises:
+          InputError: as for `read_manifest`.
+        """
+        with files.lock_directory(self.path, patience=_PATIENCE_TO_BEGIN):
+            return self.read_manifest()
+
     def begin(self, manifest: JsonObject, check_same: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
         """Write the manifest; if anything was computed already, compare the manifest with the saved one instead.
 
@@ -111,7 +121,7 @@ class Directory:
           InputError: if the directory holds something else than a sweep, or parts without a manifest.
         """
         manifest = {"format": _FORMAT, **manifest}
-        with files.lock_directory(self.path, patience=30.0):
+        with files.lock_directory(self.path, patience=_PATIENCE_TO_BEGIN):
             if self.manifest.exists() and any(any(self.path.glob(f"{folder}/*")) for folder in _FOLDERS):
                 check_same(self.read_manifest(), manifest)
             elif any(self.path.glob("parts/*")):

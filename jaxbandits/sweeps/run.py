@@ -184,9 +184,10 @@ def run_plan(
     """Compute the parts of a checked sweep that a directory lacks; the arguments are those of `run_sweep`."""
     _check_memory(plan, options)
     warn_of_noise_scales(plan.label_jobs)
-    directory.begin(make_manifest(plan), lambda saved, new: _check_same(directory, plan, saved, new))
+    manifest = make_manifest(plan)
+    directory.begin(manifest, lambda saved, new: _check_same(directory, plan, saved, new))
     todo = plan.parts[shard[0] - 1 :: shard[1]]
-    runner = _PartRunner(plan, directory, retry_failed, options, len(todo))
+    runner = _PartRunner(plan, directory, manifest, retry_failed, options, len(todo))
     for _ in range(2):  # a part that is locked by another process may be free later
         running = []
         for number, part in enumerate(todo, start=1 + runner.n_parts - len(todo)):
@@ -239,9 +240,14 @@ def make_manifest(plan: SweepPlan) -> JsonObject:
 
 
 def _check_same(directory: Directory, plan: SweepPlan, saved: JsonObject, new: JsonObject) -> None:
+    """Raise an error if two manifests differ, or if their code has no identity."""
+    _check_spec(directory, plan, saved, new)
+    directory.check_identified(new)
+
+
+def _check_spec(directory: Directory, plan: SweepPlan, saved: JsonObject, new: JsonObject) -> None:
     """Raise an error if two manifests differ; it names the key of the sweep file if the files differ."""
     if saved.get("spec") == new["spec"]:
-        directory.check_identified(new)
         return
     contents = saved.get("file"), json.loads(json.dumps(new["file"], default=str))
     is_in_file = all(contents) and contents[0] != contents[1]
@@ -256,8 +262,17 @@ def _check_same(directory: Directory, plan: SweepPlan, saved: JsonObject, new: J
 class _PartRunner:
     """State of one call of `run_plan`, which computes the parts one after the other."""
 
-    def __init__(self, plan: SweepPlan, directory: Directory, retry_failed: bool, options: Options, n_parts: int):
+    def __init__(
+        self,
+        plan: SweepPlan,
+        directory: Directory,
+        manifest: JsonObject,
+        retry_failed: bool,
+        options: Options,
+        n_parts: int,
+    ):
         self.plan, self.directory, self.options, self.n_parts = plan, directory, options, n_parts
+        self.unconfirmed: JsonObject | None = manifest  # None once `_confirm` has found it in the directory
         self.to_compute = {PartState.MISSING, PartState.DAMAGED} | ({PartState.FAILED} if retry_failed else set())
         self.has_failed = False  # True once a part has failed in this call
         self.hindsight: Hindsight = {}
@@ -269,6 +284,7 @@ class _PartRunner:
             return directory.read_state(name)
         try:
             with directory.lock(name) as working:
+                self._confirm(name)
                 state = directory.verify_state(name)  # read again, since another process may have computed the part
                 if state is PartState.DAMAGED:
                     print(
@@ -280,6 +296,20 @@ class _PartRunner:
                 return state
         except LockedError:
             return PartState.RUNNING
+
+    def _confirm(self, name: str) -> None:
+        """Raise an error if another process has begun another sweep since this one was begun.
+
+        A sweep may replace the manifest of one that has computed nothing. From the first locked part on, none does.
+        """
+        if self.unconfirmed is None:
+            return
+        try:
+            _check_spec(self.directory, self.plan, self.directory.read_present_manifest(), self.unconfirmed)
+        except InputError:
+            self.directory.clean_up(name)
+            raise
+        self.unconfirmed = None
 
     def _compute(self, part: Part, number: int, working: Path) -> PartState:
         name, begin = part.name, time.perf_counter()

@@ -180,6 +180,21 @@ def test_another_sweep_is_refused_and_the_field_is_named(finished_sweep, setting
     assert "\n" not in str(error.value) and labels_of_parts == [] and contents(finished_sweep) == before
 
 
+def test_a_sweep_that_another_process_has_replaced_before_its_first_part_is_refused(tmp_path, monkeypatch):
+    """Otherwise it would compute its parts, and return the results of the other sweep, of which none is there."""
+    begin, other = Directory.begin, plan_sweep(change_sweep(seed=1))
+
+    def begin_both(directory, *arguments):
+        begin(directory, *arguments)
+        begin(directory, run_lib.make_manifest(other), lambda *_: pytest.fail("something was computed"))
+
+    with monkeypatch.context() as patch, pytest.raises(InputError, match="holds another sweep: base_seed was 1"):
+        patch.setattr(Directory, "begin", begin_both)
+        run(tmp_path)
+    assert not any(tmp_path.glob("parts/*")) and not any(tmp_path.glob("working/*"))
+    assert not run(tmp_path, change_sweep(seed=1)).missing
+
+
 def test_names_of_parts_tell_configurations_apart():
     names = {part.name for part in plan_sweep(SWEEP).parts}
     for settings in ({"seed": 1}, {"horizon": 21}, {"metrics": ["loss"]}, {"first_seed": 40}, {"width": 64},
