@@ -280,6 +280,14 @@ class Trials:
         return kept
 
 
+def swept_arrays(trials: Trials, field: str) -> dict[Any, Any]:
+    """Return the arrays of a swept field, as specifications by name; {} for a field of numbers or names.
+
+    Points hold only the names of arrays, so that equal points of two labels may have different arrays.
+    """
+    return dict(trials.spec.get("arrays", {}).get(field, ()))
+
+
 def unsound_values(trials: Trials, metric: str) -> np.ndarray:
     """Return a mask `[H, S, M, ...]` of values that make a trial fail: infinities, and NaN if it is unexpected."""
     values = trials.values[metric]

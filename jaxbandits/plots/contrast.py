@@ -1,6 +1,6 @@
 """Figures over swept fields: sensitivity of a metric, and the regions in which one learner beats another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from jaxbandits.analysis import intervals, pairs
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.result_table import point_label
-from jaxbandits.analysis.trials import PointSelection, Trials, checked_name
+from jaxbandits.analysis.trials import PointSelection, Trials, checked_name, swept_arrays
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
 from jaxbandits.plots import curves
@@ -48,6 +48,7 @@ def sensitivity(
             lines.setdefault(curve, []).append((at, mean))
             colours.setdefault(curve, places[label])
             places[label] += len(lines[curve]) == 1  # the next curve of this label
+    _check_arrays({label: trials for label, trials in of.items() if field in trials.points[0]}, [field])
     if not lines:
         swept = dict.fromkeys(name for trials in of.values() for name in trials.points[0])
         checked_name("swept field", field, swept)
@@ -91,6 +92,7 @@ def contrast(
         raise InputError(
             f"{first} and {second} must have run at the same points to be contrasted: use one grid for both"
         )
+    _check_arrays({first: a, second: b}, a.points[0])
     if y == x:
         raise InputError(f"x and y must be two fields, got {x!r} twice")
     for field in (x, y) if y is not None else (x,):
@@ -118,6 +120,20 @@ def contrast(
     if n_failed := sum(found.failed for found in cells.values()):
         curves.add_to_title(ax, f"{count_of(n_failed, 'pair')} with a failed trial left out")
     return ax
+
+
+def _check_arrays(of: Mapping[str, Trials], fields: Iterable[str]) -> None:
+    """Raise an error if labels use the same names for different arrays of a field."""
+    for field in fields:
+        named: dict[Any, tuple[str, object]] = {}  # first label that has a name, and its array
+        for label, trials in of.items():
+            for name, array in swept_arrays(trials, field).items():
+                other, known = named.setdefault(name, (label, array))
+                if known != array:
+                    raise InputError(
+                        f"{other} and {label} have different arrays of {field} under the name {name!r}: use one grid "
+                        "for both, or give the arrays other names"
+                    )
 
 
 def _draw_line(ax: "Axes", x: str, cells: Mapping[Any, intervals.Estimate], what: str, level: float) -> None:

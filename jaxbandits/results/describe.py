@@ -4,14 +4,14 @@ import dataclasses
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jaxbandits.analysis import intervals, select, table
 from jaxbandits.analysis.result_table import interval, point_label
-from jaxbandits.analysis.trials import Trials, sizes
+from jaxbandits.analysis.trials import Trials, sizes, swept_arrays
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.text import fold
@@ -67,7 +67,8 @@ def _setting(value: object) -> str:
 def analysis(result: "Result", metric: str | None, threshold: float | None, level: float) -> str:
     """Describe a result by text tables: best points of swept labels, all pairs, growth exponents and hitting times.
 
-    If fields of the environment are swept, each point of the environment is described separately. A table that cannot
+    If fields of the environment are swept, each point of the environment is described separately; arrays of the same
+    name that differ between labels are different points. A table that cannot
     be computed is replaced by a line with the reason; without best points, all points are compared.
 
     Raises:
@@ -77,19 +78,28 @@ def analysis(result: "Result", metric: str | None, threshold: float | None, leve
     if threshold is not None:
         ranges.real("threshold", threshold, "(-inf, inf)")
     metric, of = result.labels_with_metric(metric)
-    settings = list(dict.fromkeys(tuple(_of_environment(point).items()) for t in of.values() for point in t.points))
+    settings: dict[Hashable, dict[str, list[int]]] = {}  # points of labels by setting of the environment
+    for label, trials in of.items():
+        for h in range(len(trials.points)):
+            settings.setdefault(_setting_of_environment(trials, h), {}).setdefault(label, []).append(h)
     if len(settings) == 1:
         return _analysis(result, metric, threshold, level)
     parts = []
-    for setting in settings:
-        at = {
-            label: [h for h, point in enumerate(t.points) if tuple(_of_environment(point).items()) == setting]
-            for label, t in of.items()
-        }
-        title = ", ".join(f"{name} = {table.plain(value)}" for name, value in setting) or "no field swept"
-        here = result.only({label: rows for label, rows in at.items() if rows})
-        parts.append(f"== {title}\n\n{_analysis(here, metric, threshold, level)}")
+    for rows in settings.values():
+        label, (h, *_) = next(iter(rows.items()))
+        setting = _of_environment(of[label].points[h])
+        title = ", ".join(f"{name} = {table.plain(value)}" for name, value in setting.items()) or "no field swept"
+        parts.append(f"== {title}\n\n{_analysis(result.only(rows), metric, threshold, level)}")
     return "\n\n".join(parts)
+
+
+def _setting_of_environment(trials: Trials, h: int) -> Hashable:
+    """Return a key of the swept fields of the environment at a point, with arrays in place of their names."""
+    found = []
+    for field, value in _of_environment(trials.points[h]).items():
+        array = swept_arrays(trials, field).get(value)
+        found.append((field, value, json.dumps(array, sort_keys=True)))
+    return tuple(found)
 
 
 def _of_environment(point: Mapping[str, Any]) -> dict[str, Any]:

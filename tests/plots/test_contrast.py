@@ -7,6 +7,7 @@ import pytest
 from jaxbandits.analysis import pairs
 from jaxbandits.base.errors import InputError
 from jaxbandits.plots import curves
+from jaxbandits.results import describe
 from jaxbandits.results.result import Result
 from tests.results import factories
 
@@ -42,6 +43,31 @@ def test_a_contrast_over_two_fields_marks_what_is_open(result):
     np.testing.assert_allclose(shown, [[-5.0, 5.0], [-5.0, 0.0]], atol=0.1)
     assert [(text.get_text(), text.get_position()) for text in ax.texts] == [("?", (1, 1))]
     assert ax.images[0].get_clim()[0] == -ax.images[0].get_clim()[1]
+
+
+def test_arrays_of_the_same_name_must_be_equal(rng):
+    """Points hold the names of arrays only, by default their positions in the grid of a label."""
+    one, other = ({"array": means, "dtype": "float64", "shape": [2]} for means in ([0.9, 0.1], [0.5, 0.5]))
+    of = {}
+    for label, arrays in {
+        "a": [[0, one], [1, other]],
+        "b": [[0, other], [1, one]],
+        "c": [[0, one], [1, other]],
+    }.items():
+        spec = {"arrays": {"environment.means": arrays}}
+        points = [{"environment.means": i} for i in range(2)]
+        of[label] = factories.trials({"regret": rng.gamma(2.0, size=(2, 30, 12)).cumsum(2)}, points, spec=spec)
+    result = Result(of)
+    assert result.contrast("a", "c", x="environment.means") is not None
+    named = r"have different arrays of environment.means under the name 0: use one grid for both"
+    with pytest.raises(InputError, match=f"^a and b {named}"):
+        result.contrast("a", "b", x="environment.means")
+    with pytest.raises(InputError, match=f"^a and b {named}"):
+        result.sensitivity("regret", "environment.means")
+    assert result.only({"a": None, "c": None}).sensitivity("regret", "environment.means") is not None
+    sections = describe.analysis(result, None, None, 0.95).split("== environment.means = ")
+    pairs_of = {frozenset(label for label in "abc" if f"\n{label} (" in section) for section in sections[1:]}
+    assert len(sections) == 5 and pairs_of == {frozenset("ac"), frozenset("b")}
 
 
 def test_sensitivity_is_a_curve_per_label_and_other_fields(result):
