@@ -99,7 +99,7 @@ def pairs(
     Raises:
       InputError: if there are fewer than two contestants, the metric is a vector, or two contestants share no seed.
     """
-    level, margin = intervals.checked_level(level), float(ranges.numbers("margin", margin, "[0, inf)"))
+    level, margin = intervals.checked_level(level), ranges.real("margin", margin, "[0, inf)")
     if len(who) < 2:
         raise InputError("a comparison in pairs needs at least two labels or points")
     several = list(itertools.combinations(who, 2))

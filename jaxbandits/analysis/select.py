@@ -53,6 +53,8 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
         scores = [_score(criterion, point) for point in chosen]
     order = scores if minimise else [-score for score in scores]
     if not np.isfinite(order).any():
+        if usable[:, :n].all(axis=1).any():
+            raise InputError(f"`by` returned no finite number for any point of {label}")
         raise InputError(f"every point of {label} has at least one failed trial among its {n} selection seeds")
     index = int(np.nanargmin(order))
     good = usable[index, n:]

@@ -96,9 +96,14 @@ def _join(label: str, parts: Sequence[Trials]) -> Trials:
     first = parts[0]
     programs = dict(first.spec.get("programs", {}))
     for other in parts[1:]:
-        for field in [*(name for name in first.spec if name not in ("digest", "programs")), *other.spec, "digest"]:
-            if field != "programs":
+        for field in dict.fromkeys([*first.spec, *other.spec]):
+            if field not in ("digest", "programs"):
                 _same(field, first.spec.get(field), other.spec.get(field), label)
+        if first.spec.get("digest") != other.spec.get("digest"):  # of circumstances that are not in the specification
+            raise InputError(
+                f"cannot merge: results of {label} differ in their precision, the settings of JAX, the kind of device, "
+                "the version of jaxbandits or of a package that it uses, or the types of numbers (1 and 1.0)"
+            )
         for point in programs.keys() & other.spec.get("programs", {}).keys():
             if programs[point] != other.spec["programs"][point]:
                 raise InputError(

@@ -91,6 +91,7 @@ def test_points_of_a_sweep_are_contestants_and_a_failed_trial_decides_nothing(rn
          "no seed in common"),
         (lambda r: Result({"a": factories.trials({"x": np.ones((21, 2, 1))}, [{"r": i} for i in range(21)])}).pairs(),
          "21 points are too many"),
+        (lambda r: r.pairs(margin=np.ones(2)), r"margin must be one number in \[0, inf\), got an array"),
         (lambda r: r.growth(since=2), "since must lie in"),
         (lambda r: r.growth(since=0.9), "1 record point at or after round"),
         (lambda r: r.time_to(None, "low"), "a threshold must be a finite number, got 'low'"),

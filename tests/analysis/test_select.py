@@ -52,6 +52,8 @@ def test_a_failed_trial_counts_as_infinitely_bad():
     lost[:, 0] = False
     with pytest.raises(InputError, match="every point of a has at least one failed trial among its 2 selection seeds"):
         _result(finals, healthy=lost).best("loss")
+    with pytest.raises(InputError, match=r"`by` returned no finite number for any point of a$"):
+        _result(finals).best("loss", by=lambda values: np.nan)
 
 
 def test_vector_metrics_need_a_function():

@@ -126,7 +126,7 @@ def _swept(**change):
             _swept(spec=SPEC | {"algorithm": {"type": "other"}}),
             "the same algorithm.type, but swept has 'toy' and 'other'",
         ),
-        (_swept(spec=SPEC | {"digest": "d1"}), "the same digest, but swept has"),
+        (_swept(spec=SPEC | {"digest": "d1"}), "results of swept differ in their precision, the settings"),
         (_swept(spec=SPEC | {"width": 1}), "the same width, but swept has"),
         (_swept(record_points=np.array([1, 2, 3, 40])), "results must have the same record points, but swept has"),
         (_swept(units={}), "the same units.loss, but swept has 'points' and None"),
