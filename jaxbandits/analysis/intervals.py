@@ -78,7 +78,10 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
     mean = values.mean(axis=axis) if n else np.full(np.delete(values.shape, axis), np.nan)
     if n < 2:
         return Estimate(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf), n)
-    error = values.std(axis=axis, ddof=1) / np.sqrt(n)
+    power = power_of_two(np.abs(values).max(axis=axis))
+    scaled = np.ldexp(values, -np.expand_dims(power, axis)) if power.any() else values
+    with np.errstate(over="ignore"):
+        error = np.ldexp(scaled.std(axis=axis, ddof=1) / np.sqrt(n), power)
 
     def at(level: float) -> tuple[Any, Any]:
         half = student_quantile(n - 1, 0.5 + checked_level(level) / 2.0) * error
@@ -86,6 +89,16 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
 
     same = bool((np.ptp(values, axis=axis) == 0.0).all())
     return Estimate(mean, *at(level), n, interval_at=at, deterministic=same)
+
+
+def power_of_two(largest: np.ndarray) -> np.ndarray:
+    """Return a power of two by which values are divided before they are squared or cubed, if these could leave float64.
+
+    Args:
+      largest: largest absolute value of each sample.
+    """
+    is_usual = (largest > 2.0**-200) & (largest < 2.0**200)
+    return np.where(is_usual, 0, np.frexp(largest)[1])
 
 
 def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:

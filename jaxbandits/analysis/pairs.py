@@ -176,7 +176,7 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     if n < 2:
         mean = values.mean(axis=-1) if n else np.full(values.shape[:-1], np.nan)
         return Estimate(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf), n)
-    power = _power(np.abs(values).max(axis=-1))
+    power = intervals.power_of_two(np.abs(values).max(axis=-1))
     values = np.ldexp(values, -power[..., None])
     mean = values.mean(axis=-1)
     centred = values - mean[..., None]
@@ -194,12 +194,6 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     low, high = np.where(same, -np.inf, low), np.where(same, np.inf, high)
     with np.errstate(over="ignore"):
         return Estimate(*(np.ldexp(end, power)[()] for end in (mean, low, high)), n=n)
-
-
-def _power(largest: np.ndarray) -> np.ndarray:
-    """Return a power of two by which values are divided before they are cubed, if the cubes could leave float64."""
-    is_usual = (largest > 2.0**-200) & (largest < 2.0**200)
-    return np.where(is_usual, 0, np.frexp(largest)[1])
 
 
 def _invert_transform(x: np.ndarray, g: np.ndarray) -> np.ndarray:

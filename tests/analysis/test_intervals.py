@@ -119,6 +119,15 @@ def test_many_values_are_resampled_in_blocks(rng):
     assert slope.low < values.mean() < slope.high and slope.half_width < 0.3
 
 
+@pytest.mark.parametrize("power", [-1000, -600, 0, 600, 1000])
+def test_squares_of_tiny_and_huge_values_do_not_leave_float64(rng, power):
+    """Else the interval of tiny values has length zero, and that of huge values is infinite."""
+    values = np.stack([rng.exponential(size=30), np.full(30, 0.25), np.zeros(30)])
+    usual, scaled = t_interval(values, axis=1), t_interval(np.ldexp(values, power), axis=1)
+    for one, other in zip(usual[:3], scaled[:3], strict=True):
+        np.testing.assert_allclose(np.ldexp(other, -power), one, rtol=1e-14)
+
+
 def test_without_spread_or_data():
     same = mean_interval(np.full(9, 2.5))
     assert (same.mean, same.low, same.high, same.n, same.deterministic) == (2.5, 2.5, 2.5, 9, True)
