@@ -164,7 +164,6 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
     from jaxbandits.reproduction.engine.run import left_out, run
     from jaxbandits.reproduction.figures.render import FORMATS
     from jaxbandits.reproduction.ledger import files, finished
-    from jaxbandits.reproduction.ledger.manifest import MANIFEST
 
     start = files.Start.at_present()
     experiment = experiment.with_interpretation(arguments.interpretation)
@@ -186,13 +185,11 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
         identity=arguments.identity,
         compile=arguments.compile,
     )
-    before = ""
     with files_lib.lock_directory(out):
         if arguments.overwrite:
             finished.refuse_a_sweep(out)
-            before = finished.judged_before(asked, out)
             discard_all(checkpoint)
-            (out / MANIFEST).unlink(missing_ok=True)  # otherwise the run could not be resumed
+            finished.set_aside(out)  # otherwise the run could not be resumed
         elif (report := finished.find(experiment, asked, out)) is not None:
             print(f"{out} already contains this run, which is finished; --overwrite recomputes it", file=sys.stderr)
             print((out / files.text_name(experiment)).read_text(encoding="utf-8"), end="")
@@ -221,7 +218,9 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
         if not arguments.quiet:
             n = len(report.experiment.figures)
             print(f"writing tables and {n} figure{'s' * (n != 1)} to {out}", file=sys.stderr)
+        before = finished.judged_before(asked, out)
         written = files.write(report, out, asked, start, before, arguments.formats or FORMATS)
+        finished.discard_replaced(out, written)
         discard_all(checkpoint)
     print(files.text(report))
     print("", files.effort(report, time.perf_counter() - start.at), sep="\n")

@@ -125,4 +125,28 @@ def test_a_manifest_with_other_types_is_one_line_everywhere(run, field, value, w
             door()
         assert "\n" not in str(error.value) and str(path) in str(error.value)
     finished.refuse_a_sweep(directory)
-    assert finished.judged_before(asked, directory) in ("", "0 to 49")
+    finished.set_aside(directory)
+    assert not path.exists() and finished.judged_before(asked, directory) in ("", "0 to 49")
+    finished.discard_replaced(directory, [])
+    assert not any(directory.glob("*.json"))
+
+
+def test_an_interrupted_run_still_names_the_run_that_it_replaces(run):
+    """Figures of the earlier run that the new one does not draw are deleted, but not before there are new ones."""
+    experiment, asked, directory = run
+    manifest = json.loads((directory / "manifest.json").read_text())
+    for name in ("e6-old.svg", "own.svg"):
+        (directory / name).write_text("")
+    (directory / "manifest.json").write_text(json.dumps(manifest | {"files": [*manifest["files"], "e6-old.svg"]}))
+    finished.set_aside(directory)
+    assert finished.find(experiment, asked, directory) is None and (directory / "e6.txt").exists()
+    finished.set_aside(directory)  # interrupted, and overwritten once more
+    more = finished.request(experiment, **ASKED | {"seeds": experiment.seeds + 1})
+    before = finished.judged_before(more, directory)
+    assert before == f"0 to {experiment.seeds - 1}" and finished.judged_before(asked, directory) == ""
+    report = Report(experiment, experiment.preset(None), 60, {}, {}, judge_claims(experiment))
+    written = files.write(report, directory, more, before=before)
+    finished.discard_replaced(directory, written)
+    left = {path.name for path in directory.iterdir()}
+    assert left == {"own.svg", *(path.name for path in written)} and finished.judged_before(more, directory) == ""
+    assert json.loads((directory / "manifest.json").read_text())["judged before"] == before

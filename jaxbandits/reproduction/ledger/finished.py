@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from jaxbandits.reproduction.ledger import manifest as manifests
 from jaxbandits.reproduction.ledger import rows
 from jaxbandits.reproduction.ledger.manifest import MANIFEST
 from jaxbandits.reproduction.ledger.runs import overlap
+
+REPLACED = "replaced.json"  # name of the manifest of a run that an unfinished run replaces
 
 
 def request(  # noqa: PLR0913
@@ -150,14 +153,41 @@ def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report |
     return Report(experiment, asked["preset"], asked["horizon"], {}, {}, verdicts)
 
 
+def set_aside(directory: Path) -> None:
+    """Rename the manifest of the run in a directory, if any, so that a new run can replace it.
+
+    The renamed manifest tells which run is replaced until the new run is finished, even if that is interrupted.
+    """
+    if (directory / MANIFEST).exists():
+        os.replace(directory / MANIFEST, directory / REPLACED)
+
+
+def discard_replaced(directory: Path, kept: Collection[Path]) -> None:
+    """Delete the files of a replaced run, such as figures that the new run does not draw, and its renamed manifest.
+
+    Args:
+      directory: directory of the runs.
+      kept: files of the new run.
+    """
+    path = directory / REPLACED
+    try:
+        names = [name for name in manifests.load(path)["files"] if isinstance(name, str)]
+    except (FileNotFoundError, InputError, TypeError, KeyError):
+        names = []
+    for old in (directory / Path(name).name for name in names):  # names only, without folders
+        if old.is_file() and old not in kept:
+            old.unlink()
+    path.unlink(missing_ok=True)
+
+
 def judged_before(asked: JsonObject, directory: Path) -> str:
-    """Return the seeds of a finished run in the directory if they partly overlap the seeds of the request; else "".
+    """Return the seeds of a replaced run in the directory if they partly overlap the seeds of the request; else "".
 
     If a run replaces an earlier run with more or fewer seeds, its manifest has to name the earlier seeds, since the
     earlier verdicts may have influenced the new number of seeds.
     """
     try:
-        before = manifests.load(directory / MANIFEST)["request"] or {}
+        before = manifests.load(directory / REPLACED)["request"] or {}
         alike = all(before[name] == asked[name] for name in ("experiment", "preset", "reading", "horizon"))
         first = before.get("first seed", 0)
         return f"{first} to {first + before['seeds'] - 1}" if alike and overlap(_seeds(before), _seeds(asked)) else ""
