@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.linear import HeavyTailed
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.engine.verdict import Verdict
@@ -68,6 +69,18 @@ def test_a_directory_of_data_is_its_files_and_those_of_its_folders(tmp_path):
     (tmp_path / "sat.trn").rename(tmp_path / "sat.tst")
     found.append(digest())
     assert len(set(found)) == 5 and digest() == found[-1]
+
+
+def test_data_that_an_experiment_finds_by_itself_are_part_of_the_request(run):
+    """For example, a package with data sets has been installed since the run, which used stand-ins."""
+    experiment, asked, directory = run
+    panels = experiment.panels(60)
+    name, panel = next(iter(panels.items()))
+    changed = panel._replace(environment=HeavyTailed(dim=2, n_arms=5))
+    other = dataclasses.replace(experiment, panels=lambda horizon: {**panels, name: changed})
+    assert finished.request(experiment, **ASKED) == asked
+    with pytest.raises(InputError, match="holds a finished run that differs in environments: --out DIR keeps both"):
+        finished.find(other, finished.request(other, **ASKED), directory)
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ from typing import Any
 
 import jax
 
+from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.forms import JsonObject
+from jaxbandits.catalogue import to_spec
 from jaxbandits.engine.identity import guard
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.run import Report
@@ -39,7 +41,8 @@ def request(  # noqa: PLR0913
 ) -> dict[str, Any]:
     """Return the request of a run, a JSON object with everything that determines its numbers.
 
-    The data are represented by a digest.
+    The user's data and the environments of all panels are represented by digests. The environments contain data that
+    the experiment finds on this machine by itself, such as those of an installed package.
 
     Args:
       experiment: experiment to run.
@@ -58,17 +61,20 @@ def request(  # noqa: PLR0913
     Raises:
       InputError: for an unknown preset.
     """
+    rounds = experiment.horizon if horizon is None else horizon
+    environments = {name: to_spec(panel.environment) for name, panel in experiment.panels(rounds).items()}
     asked = {
         "experiment": experiment.name,
         "preset": experiment.preset(preset),
         "seeds": experiment.seeds if seeds is None else seeds,
-        "horizon": experiment.horizon if horizon is None else horizon,
+        "horizon": rounds,
         "seed": seed,
         "first seed": first_seed,
         "timing": timing,
         "without": sorted(set(without)),
         "reading": experiment.interpretation,
         "data": None if data is None else _digest(data),
+        "environments": digest(environments),
     }
     if compile != "full":
         asked["compile"] = compile
