@@ -128,7 +128,12 @@ def test_wins_and_losses_take_the_files_that_are_there(tmp_path, monkeypatch):
     assert panels["satimage"].title == "satimage" and panels["letter"].title == "stand-in for letter"
     assert set(experiment.stand_ins) == {"letter", "penbased", "covertype"}
     assert (panels["satimage"].environment.n_arms, panels["satimage"].environment.dim) == (6, 37)
-    assert bietti_wins._bandit.cache_info().currsize <= 8
+    (tmp_path / "sat.trn").write_text("\n".join(lines[::-1]))  # changed within the process
+    again = EXPERIMENTS["classics/bietti-wins"].with_data(tmp_path).panels(100)
+    earlier, later = (x["satimage"].environment.table.seen for x in (panels, again))
+    np.testing.assert_array_equal(later, earlier[::-1])
+    assert again["letter"].environment is panels["letter"].environment  # a stand-in, which is made once
+    assert bietti_wins._stand_in.cache_info().currsize <= 8
 
 
 def test_models_and_rules_take_the_tables_that_are_there(tmp_path, monkeypatch):
@@ -146,6 +151,10 @@ def test_models_and_rules_take_the_tables_that_are_there(tmp_path, monkeypatch):
     panels = given.panels(100)  # without scikit-learn
     assert {name for name, panel in panels.items() if panel.title != f"stand-in for {name}"} == {"magic"}
     assert panels["magic"].title == "magic" and len(panels["magic"].environment.table.rewards) == 120
+    lines = (tmp_path / "magic.dat").read_text().splitlines()
+    (tmp_path / "magic.dat").write_text("\n".join(lines[::-1]))  # changed within the process
+    again = experiment.with_data(tmp_path).panels(100)["magic"].environment.table.seen
+    np.testing.assert_array_equal(again, panels["magic"].environment.table.seen[::-1])
     assert (panels["digits"].environment.n_arms, panels["digits"].environment.dim) == (10, 65)
     features = [panels[name].environment.table.seen for name in ("digits", "optdigits")]
     assert features[0].shape == features[1].shape and not np.array_equal(*features)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,6 +50,19 @@ def test_without_the_files_adult_is_a_labelled_stand_in():
     for name in ("dro/fig2", "dro/fig5", "dro/fig8"):
         panel = EXPERIMENTS[name].panels(100)["adult"]
         assert "stand-in for Adult (synthetic)" in panel.title and panel.environment.dataset == "stand-in"
+
+
+def test_files_that_change_during_a_process_are_read_again(monkeypatch, tmp_path):
+    """Even if their sizes and times of modification stay as they were."""
+    monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path))
+    monkeypatch.setattr(dro, "load_adult", lambda path: read.append(path) or _LIKE)
+    read, file = [], tmp_path / "adult" / "adult.data"
+    file.parent.mkdir()
+    for content in ("1", "1", "2"):
+        file.write_text(content)
+        os.utime(file, (0, 0))
+        EXPERIMENTS["dro/fig2"].panels(100)
+    assert read == [tmp_path / "adult"] * 2
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -21,19 +21,25 @@ _RATE = 0.1  # learning rate of AdaGrad, the oracle of all learners except LinUC
 _SETS: Fields = {"on": SETS.keys(), "place": "Bietti et al."}
 
 
-@functools.cache
-def _bandit(name: str, directory: Path | None) -> TableBandit:
-    with require_complete_files():
-        features, labels = uci_like(name) if directory is None else load_uci(name, directory)
+def _bandit(table: tuple[np.ndarray, np.ndarray]) -> TableBandit:
+    features, labels = table
     return TableBandit.from_table(features.astype(np.float32), labels, as_context=True)
+
+
+@functools.cache
+def _stand_in(name: str) -> TableBandit:
+    return _bandit(uci_like(name))
 
 
 def _panels(directory: Path | None) -> Mapping[str, Panel]:
     """Make a panel for each data set, from its file in the directory or else from a stand-in."""
     panels = {}
     for name in SETS:
-        source = directory if directory is not None and find(name, directory) is not None else None
-        panels[name] = Panel(name if source else f"stand-in for {name}", _bandit(name, source))
+        if directory is not None and find(name, directory) is not None:
+            with require_complete_files():
+                panels[name] = Panel(name, _bandit(load_uci(name, directory)))
+        else:
+            panels[name] = Panel(f"stand-in for {name}", _stand_in(name))
     return panels
 
 

@@ -33,14 +33,14 @@ def _stand_in(name: str) -> tuple[np.ndarray, np.ndarray]:
     return keel_like(name, clusters=clusters)
 
 
-@functools.cache
-def _bandit(name: str, directory: Path | None, is_real: bool) -> TableBandit:
-    if is_real:
-        with require_complete_files():
-            features, labels = load_digits() if name == _DIGITS else load_keel(name, directory)
-    else:
-        features, labels = _stand_in(name)
+def _bandit(table: tuple[np.ndarray, np.ndarray]) -> TableBandit:
+    features, labels = table
     return TableBandit.from_table(features.astype(np.float32), labels, as_context=True)
+
+
+@functools.cache
+def _synthetic(name: str) -> TableBandit:
+    return _bandit(_stand_in(name))
 
 
 def _is_found(name: str, directory: Path | None) -> bool:
@@ -57,13 +57,15 @@ def _tables(directory: Path | None) -> dict[str, Any]:
     """
     found = tuple(name for name in _TABLES if _is_found(name, directory))
 
+    @functools.cache  # of this call, since the files of a directory may change before the next one
+    def real(name: str) -> TableBandit:
+        with require_complete_files():
+            return _bandit(load_digits() if name == _DIGITS else load_keel(name, directory))
+
     def panels(horizon: int) -> Mapping[str, Panel]:
         del horizon
         return {
-            name: Panel(
-                name if name in found else f"stand-in for {name}",
-                _bandit(name, directory if name in found else None, name in found),
-            )
+            name: Panel(name, real(name)) if name in found else Panel(f"stand-in for {name}", _synthetic(name))
             for name in _TABLES
         }
 

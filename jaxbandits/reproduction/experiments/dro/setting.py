@@ -7,6 +7,7 @@ horizons; the values here are ours. The claims are from its text.
 
 import dataclasses
 import functools
+import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from jaxbandits.analysis.intervals import Estimate, mean_interval
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.pytree import Fields, FieldValue
 from jaxbandits.domains import L2Ball
-from jaxbandits.environments.datasets.adult import HELD_OUT
+from jaxbandits.environments.datasets.adult import FILES, HELD_OUT
 from jaxbandits.environments.datasets.files import require_complete_files
 from jaxbandits.reproduction.engine import (
     TOLERANCE,
@@ -151,7 +152,8 @@ def adult(path: Path | None = None, **settings: FieldValue) -> tuple[str, dro.Gr
         with require_complete_files():
             table = dro.load_adult(path)
         return "Adult", dro.GroupData.from_table(table, **settings)
-    return _adult(os.environ.get("JAXBANDITS_DATA", ""), tuple(settings.items()))
+    data = os.environ.get("JAXBANDITS_DATA", "")
+    return _adult(data, _contents(data), tuple(settings.items()))
 
 
 def adult_single_pass(path: Path | None = None) -> tuple[str, dro.GroupData]:
@@ -177,16 +179,23 @@ def adult_panels(make: Callable[..., dict[str, Panel]]) -> dict[str, Any]:
     return {"panels": lambda horizon: make(None), "from_file": from_file}
 
 
+def _contents(data: str) -> tuple[str, ...]:
+    """Return the digests of the Adult files, by which tables are cached, since files may change during a process."""
+    files = [Path(data) / "adult" / name for name in FILES] if data else []
+    return tuple(hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "" for file in files)
+
+
 @functools.cache
-def _table(data: str) -> Any:
+def _table(data: str, contents: tuple[str, ...]) -> Any:
+    del contents
     directory = Path(data) / "adult"
     with require_complete_files():
         return dro.load_adult(directory) if data and directory.is_dir() else dro.adult_like()
 
 
 @functools.cache
-def _adult(data: str, settings: tuple[tuple[str, Any], ...]) -> tuple[str, dro.GroupData]:
-    environment = dro.GroupData.from_table(_table(data), **dict(settings))
+def _adult(data: str, contents: tuple[str, ...], settings: tuple[tuple[str, Any], ...]) -> tuple[str, dro.GroupData]:
+    environment = dro.GroupData.from_table(_table(data, contents), **dict(settings))
     return ("Adult" if environment.dataset == "adult" else "stand-in for Adult (synthetic)"), environment
 
 
