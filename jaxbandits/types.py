@@ -625,8 +625,8 @@ class InHindsight(Protocol):
         """Return a dict of further metrics `[M, ...]`, which `derive` may use.
 
         Args:
-          recorded: dict from the names in `hindsight_needs` to float64 arrays `[M, ...]`; summed metrics are
-            cumulative.
+          recorded: dict from the names in `hindsight_needs` to read-only float64 arrays `[M, ...]`; summed metrics
+            are cumulative.
           record_points: `[M]` rounds at which metrics are recorded.
         """
         ...
@@ -652,8 +652,8 @@ class Derives(Protocol):
         """Return a dict of further metrics, such as `regret = loss - comparator_loss`.
 
         Args:
-          values: dict from the names of all metrics to float64 arrays with axes (point, seed, record point, ...);
-            summed metrics are cumulative.
+          values: dict from the names of all metrics to read-only float64 arrays with axes (point, seed, record
+            point, ...); summed metrics are cumulative.
         """
         ...
 

@@ -188,11 +188,28 @@ def _with_rebuilt_instances(
 
 
 def _call_host(job: Job, method: str, function: Any, *arguments: Any) -> dict[str, np.ndarray]:
-    """Call a host method of an environment and return its results as float64 arrays."""
-    found = function(*arguments)
+    """Call a host method of an environment and return its results as float64 arrays.
+
+    The arrays that it receives are read-only, since they are the metrics of the result.
+    """
+    try:
+        found = function(*map(_read_only, arguments))
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise InputError(f"{job.label}: {method} changes an array that it receives: change a copy of it") from error
     if not isinstance(found, dict):
         raise InputError(f"{job.label}: {method} must return a dict from names to arrays, got {type(found).__name__}")
     return {name: np.asarray(array, np.float64) for name, array in found.items()}
+
+
+def _read_only(argument: Any) -> Any:
+    """Return a read-only view of an array, or a dict of such views."""
+    if isinstance(argument, dict):
+        return {name: _read_only(array) for name, array in argument.items()}
+    view = np.asarray(argument).view()
+    view.flags.writeable = False
+    return view
 
 
 def _add_metrics(job: Job, values: dict[str, np.ndarray], method: str, more: dict[str, np.ndarray]) -> None:

@@ -75,6 +75,27 @@ def test_what_it_returns_is_checked(returned, message):
         simulate(Shrink(), Wrong(), 5, 4, record_points=2, **QUIET)
 
 
+@pytest.mark.parametrize("method", ["in_hindsight", "derive"])
+def test_metrics_of_the_result_are_not_changed_by_a_method_that_reads_them(method):
+    """A method that divides an array in place would otherwise change the metric that was measured."""
+
+    def divide(self, values, record_points=1):
+        values["target"] /= 2.0
+        return {}
+
+    changing = pytree(type("Changing", (Hindsight,), {method: divide}))
+    with pytest.raises(InputError, match=f"^Shrink: {method} changes an array that it receives: change a copy of it$"):
+        simulate(Shrink(), changing(), 5, 4, record_points=2, **QUIET)
+
+    def replace(self, values):
+        values["target"] = 0.0 * values["target"]  # the dict is a copy
+        return {"zero": values["target"]}
+
+    replacing = pytree(type("Replacing", (Hindsight,), {"derive": replace}))
+    trials = simulate(Shrink(), replacing(), 5, 4, record_points=2, **QUIET)["Shrink"]
+    assert (trials.get("target") != 0.0).all() and (trials.get("zero") == 0.0).all()
+
+
 @pytest.mark.parametrize("seeds", [3, 33])
 def test_what_nobody_recorded_is_computed_again_for_all_instances(seeds, monkeypatch):
     """From what is recorded and the point's own fields, compiled once: more instances than one call takes, too."""
