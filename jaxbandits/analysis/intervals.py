@@ -233,7 +233,10 @@ def smooth_interval(
 def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level: float = 0.95) -> Estimate:
     """Estimate `median(first) - factor * median(second)` of paired values `[n]`.
 
-    The interval is Student's, with a bootstrap standard error and coverage `level`.
+    The interval is Student's, with a bootstrap standard error. Its coverage is about `level` for values with a density.
+    For tied values it can be much smaller: about 0.8 instead of 0.95 for 40 tosses of a coin with probability 0.45. If
+    all resamples have the same median although the values differ, the interval has length zero at levels that the
+    number of resamples can resolve, and is infinite at levels above 0.998.
     """
     n, rng = len(first), np.random.default_rng([_KEY, len(first)])
     centre = np.median(first) - factor * np.median(second)
@@ -241,13 +244,18 @@ def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level:
     for start in range(0, _MEDIANS, size):
         drawn = rng.integers(n, size=(min(size, _MEDIANS - start), n))
         resampled.append(np.median(first[drawn], axis=1) - factor * np.median(second[drawn], axis=1))
-    error = np.concatenate(resampled).std(ddof=1)
+    medians = np.concatenate(resampled)
+    error = medians.std(ddof=1)
+    same = bool((first == first[0]).all() and (second == second[0]).all())
+    is_tied = not same and np.ptp(medians) == 0.0
 
     def at(level: float) -> tuple[Any, Any]:
-        half = student_quantile(n - 1, 0.5 + checked_level(level) / 2.0) * error
+        level = checked_level(level)
+        if is_tied and (1.0 - level) / 2.0 * (_MEDIANS + 1) < 1.0:
+            return np.asarray(-np.inf), np.asarray(np.inf)
+        half = student_quantile(n - 1, 0.5 + level / 2.0) * error
         return np.asarray(centre - half), np.asarray(centre + half)
 
-    same = bool((first == first[0]).all() and (second == second[0]).all())
     return Estimate(np.asarray(centre), *at(level), n, interval_at=at, deterministic=same)
 
 

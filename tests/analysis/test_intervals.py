@@ -128,6 +128,15 @@ def test_squares_of_tiny_and_huge_values_do_not_leave_float64(rng, power):
         np.testing.assert_allclose(np.ldexp(other, -power), one, rtol=1e-14)
 
 
+def test_a_median_of_ties_is_not_known_at_every_level():
+    """999 resamples with one median cannot support a claim at a level of 0.9999."""
+    tied = median_interval(np.r_[np.zeros(60), np.ones(4)], np.zeros(64), 1.0)
+    assert tied.low == tied.high == 0.0 and not tied.deterministic and tied.interval_at is not None
+    assert [float(tied.interval_at(level)[1]) for level in (0.99, 0.9979, 0.9981, 0.9999)] == [0.0, 0.0, np.inf, np.inf]
+    same = median_interval(np.ones(64), np.zeros(64), 1.0)
+    assert same.deterministic and same.interval_at is not None and same.interval_at(0.9999) == (1.0, 1.0)
+
+
 def test_without_spread_or_data():
     same = mean_interval(np.full(9, 2.5))
     assert (same.mean, same.low, same.high, same.n, same.deterministic) == (2.5, 2.5, 2.5, 9, True)
