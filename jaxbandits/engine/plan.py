@@ -79,7 +79,9 @@ class Job:
         """Return the values `[H, ...]` of a swept field."""
         values = [point[field] for point in self.points]
         if field not in self.arrays:
-            return np.asarray(values)
+            # Whole numbers become floats, as they do in a field that is not swept (`as_arrays`).
+            are_numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
+            return np.asarray(values, np.float64 if are_numbers else None)
         arrays = [self.arrays[field][name] for name in values]
         shapes = list(dict.fromkeys(array.shape for array in arrays))
         if len(shapes) > 1:

@@ -40,6 +40,25 @@ def test_points_of_a_sweep_are_the_runs_of_their_values(seeds):
             np.testing.assert_array_equal(swept.get(metric)[h], alone.get(metric)[0])
 
 
+@pytest.mark.parametrize("values", [[1, 2], [1, 2.5], [np.int32(1), 2], np.arange(1, 3), [1.0, 2.0]])
+def test_whole_numbers_of_a_grid_are_floats_as_in_a_single_run(values):
+    """In an integer state that copies the number, halves would be cut off."""
+
+    @pytree
+    class Halving(Shrink):
+        def init(self, key):
+            return jnp.full((), self.start)
+
+        def update(self, key, t, state, obs, decision, feedback):
+            return (0.5 * state).astype(state.dtype)
+
+    swept = sweep(Halving(), Noisy(), 6, 3, grid={"start": values}, **QUIET)["Halving"]
+    single = simulate(Halving(start=1), Noisy(), 6, 3, **QUIET)["Halving"]
+    for metric in single.metrics:
+        np.testing.assert_array_equal(swept.get(metric)[0], single.get(metric)[0])
+    assert swept.points[0] == {"start": 1}
+
+
 def test_products_and_zips_combine():
     assert zip_fields({"a": [1, 2], "algorithm.b": np.array([0.5, 0.25])}) == [{"a": 1, "b": 0.5}, {"a": 2, "b": 0.25}]
     assert product({"a": [1, 2], "c": 3.0}) == [{"a": 1, "c": 3.0}, {"a": 2, "c": 3.0}]
