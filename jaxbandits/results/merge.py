@@ -1,5 +1,6 @@
 """Merging of results of the same job that were run on different seeds or at different points."""
 
+import collections
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -118,15 +119,16 @@ def _join(label: str, parts: Sequence[Trials]) -> Trials:
         for metric in first.values:
             mine, its = ((t.axis_names(metric), t.values[metric].shape[3:]) for t in (first, other))
             _same(f"axes of {metric}", mine, its, label)
-    points = list({_key(point): point for part in parts for point in part.points}.values())
-    position = {_key(point): h for h, point in enumerate(points)}
+    keyed = {key: point for part in parts for key, point in zip(_keys(part.points), part.points, strict=True)}
+    points = list(keyed.values())
+    position = {key: h for h, key in enumerate(keyed)}
     seeds = np.unique(np.concatenate([part.seeds for part in parts]))
     shape = (len(points), len(seeds))
     names = {"healthy": first.healthy, "inadmissible": first.inadmissible, **first.values}
     joined = {name: np.empty((*shape, *array.shape[2:]), array.dtype) for name, array in names.items()}
     filled = np.zeros(shape, bool)
     for part in parts:
-        cells = np.ix_([position[_key(point)] for point in part.points], np.searchsorted(seeds, part.seeds))
+        cells = np.ix_([position[key] for key in _keys(part.points)], np.searchsorted(seeds, part.seeds))
         twice = filled[cells]
         for name, array in joined.items():
             given = {"healthy": part.healthy, "inadmissible": part.inadmissible, **part.values}[name]
@@ -156,8 +158,18 @@ def _join(label: str, parts: Sequence[Trials]) -> Trials:
     )
 
 
-def _key(point: Mapping[str, Any]) -> Hashable:
+def point_key(point: Mapping[str, Any]) -> Hashable:
+    """Return a key of a point, equal only for points whose values have equal types and bits."""
     return exact_key(tuple(point.items()))
+
+
+def _keys(points: Sequence[Mapping[str, Any]]) -> list[Hashable]:
+    """Return different keys of points; of equal points in a grid, the i-th one has the number i in its key."""
+    found, seen = [], collections.Counter[Hashable]()
+    for key in map(point_key, points):
+        found.append((key, seen[key]))
+        seen[key] += 1
+    return found
 
 
 def _same(field: str, first: object, second: object, label: str | None) -> None:

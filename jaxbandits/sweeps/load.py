@@ -16,7 +16,7 @@ from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.forms import JsonObject
 from jaxbandits.results import export
-from jaxbandits.results.merge import join
+from jaxbandits.results.merge import join, point_key
 from jaxbandits.results.result import Result
 from jaxbandits.sweeps.directory import Directory
 
@@ -247,14 +247,17 @@ class SweepResult:
         joined: dict[str, Trials] = {}
         info = RunInfo()
         for name in labels:
-            results, order = [], {}
+            results, keys = [], {}  # keys of points by position
             for part in self._complete(name):
                 results.append(Result({name: reduce(self._read(part))}, self._manifest["info"]))
-                order |= dict.fromkeys(part["positions"])
+                keys |= dict(zip(part["positions"], map(point_key, results[-1][name].points), strict=True))
             if not results:
                 continue
             merged = join(results)
-            joined[name], info = _reorder(merged[name], np.argsort(list(order))), merged.info
+            rows = {key: h for h, key in enumerate(map(point_key, merged[name].points))}
+            # Equal points of a grid, which have equal trials, may be one row.
+            order = np.array([rows[keys[position]] for position in sorted(keys)])
+            joined[name], info = _reorder(merged[name], order), merged.info
         if not joined:
             raise InputError(f"{self.path}: no point of {', '.join(labels)} is complete yet")
         return Result(joined, info)

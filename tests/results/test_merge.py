@@ -74,6 +74,14 @@ def test_parts_by_points_and_tiles_merge_to_the_whole(whole):
     _same(merge(labels), whole)
 
 
+def test_equal_points_of_a_grid_are_kept(whole):
+    trials = dataclasses.replace(whole["swept"], points=({"rate": 0.1}, {"rate": 0.2}, {"rate": 0.1}))
+    repeated = Result({"swept": trials}, whole.info)
+    _same(merge([_part(repeated, seeds=slice(0, 2)), _part(repeated, seeds=slice(1, None))]), repeated)
+    with pytest.raises(InputError, match=r"swept lacks 4 of 18 trials, such as seed 2 of point {'rate': 0.1}"):
+        merge([_part(repeated, seeds=slice(0, 2)), _part(repeated, slice(0, 2), slice(2, None))])
+
+
 def test_time_adds_up(whole):
     merged = merge([_part(whole, seeds=slice(0, 2)), _part(whole, seeds=slice(2, None))])
     assert merged["swept"].timing == {"compile_s": 2.0, "run_s": 4.0, "rounds": 120, "ns_per_round": [10, 30, 20] * 2}

@@ -195,6 +195,17 @@ def test_a_sweep_that_another_process_has_replaced_before_its_first_part_is_refu
     assert not run(tmp_path, change_sweep(seed=1)).missing
 
 
+@pytest.mark.parametrize("part_trials", [16, 70])  # a part for half of the seeds of a point, or for three points
+def test_points_that_a_grid_repeats_are_loaded_at_their_positions(tmp_path, part_trials):
+    grid = Grid(Shrink(), {"rate": [0.5, 0.1, 0.5]})
+    sweep = change_sweep(algorithms={"swept": grid}, part_trials=part_trials, seeds=32, width=16)
+    result = run(tmp_path, sweep)
+    loaded, plain = result.load()["swept"], whole(sweep)["swept"]
+    assert loaded.points == plain.points == ({"rate": 0.5}, {"rate": 0.1}, {"rate": 0.5})
+    np.testing.assert_array_equal(loaded.get("loss"), plain.get("loss"))
+    np.testing.assert_allclose(result.mean("loss").mean, loaded.get("loss").mean(axis=1), rtol=1e-12)
+
+
 def test_names_of_parts_tell_configurations_apart():
     names = {part.name for part in plan_sweep(SWEEP).parts}
     for settings in ({"seed": 1}, {"horizon": 21}, {"metrics": ["loss"]}, {"first_seed": 40}, {"width": 64},
