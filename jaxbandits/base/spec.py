@@ -120,11 +120,18 @@ def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], whe
         known = name_of(obj) if callable(obj) else None
         if known is not None:
             return {"function": known}
-        name = getattr(obj, "__qualname__", None)
-        place = f"{obj.__module__}:{name}" if name else f"{cls.__module__}:{cls.__qualname__}"
-        return {"code": place} | _numbers_of(obj, inner, where)
-    head = {"type": name_of(cls) or f"{cls.__module__}:{cls.__qualname__}"}
+        return {"code": _place(obj if getattr(obj, "__qualname__", None) else cls)} | _numbers_of(obj, inner, where)
+    head = {"type": name_of(cls) or _place(cls)}
     return head | {name: inner(value, where=f"{where}.{name}") for name, value in fields.items()}
+
+
+def _place(code: Any) -> str:
+    """Return the module and the qualified name of a class or function.
+
+    A script has the name `__main__`, also in processes of `multiprocessing` that spawn, in which it is `__mp_main__`.
+    """
+    module = "__main__" if code.__module__ == "__mp_main__" else code.__module__
+    return f"{module}:{code.__qualname__}"
 
 
 def _numbers_of(obj: Any, inner: Any, where: str) -> dict[str, Any]:

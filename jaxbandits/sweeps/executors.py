@@ -12,6 +12,8 @@ import jax
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.files import first_difference
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.base.pytree import PyTree
 from jaxbandits.engine.grid import Grid
 from jaxbandits.engine.progress import ProgressBar
@@ -47,6 +49,26 @@ class ShardTask(NamedTuple):
     workers: int
     save_every: float
     x64: bool
+    spec: JsonObject  # specification of the sweep in the process that submits the shards
+
+
+def check_same_sweep(spec: JsonObject, own: JsonObject) -> None:
+    """Check that the process of a shard computes the sweep that was submitted, with the same code and settings.
+
+    On other devices, or with other versions of packages, the programs differ in any case, and are not compared.
+
+    Args:
+      spec: specification of the sweep in the process that submitted it.
+      own: its specification in this process.
+
+    Raises:
+      InputError: if the specifications differ.
+    """
+    if spec != own and all(spec[name] == own[name] for name in ("devices", "package", "versions")):
+        raise InputError(
+            f"the processes of the executor compute another sweep: {first_difference(spec, own)[:300]}; they import "
+            "the code anew, without variables, functions and settings that the calling process has changed"
+        )
 
 
 def check_executor(executor: object) -> None:

@@ -38,6 +38,7 @@ from jaxbandits.sweeps.executors import (
     ShardTask,
     TaskExecutor,
     check_executor,
+    check_same_sweep,
     run_shards,
     without_jax_arrays,
 )
@@ -146,6 +147,7 @@ def _run_with(
             workers=1 if options.workers is None else options.workers,
             save_every=options.save_every,
             x64=jax.config.jax_enable_x64,
+            spec=plan.spec,
         )
         for i in range(1, n + 1)
     ]
@@ -161,16 +163,10 @@ def run_shard(task: ShardTask) -> None:
     """
     if jax.config.jax_enable_x64 != task.x64:
         jax.config.update("jax_enable_x64", task.x64)
-    run_sweep(
-        task.sweep,
-        task.out,
-        shard=task.shard,
-        fail_fast=task.fail_fast,
-        retry_failed=task.retry_failed,
-        workers=task.workers,
-        save_every=task.save_every,
-        progress=False,
-    )
+    options = Options(workers=task.workers, save_every=task.save_every, progress=False)
+    plan = plan_sweep(task.sweep)
+    check_same_sweep(task.spec, plan.spec)
+    run_plan(plan, Directory(task.out), task.shard, task.fail_fast, task.retry_failed, options)
 
 
 def run_plan(

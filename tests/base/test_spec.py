@@ -370,3 +370,20 @@ simulate(OFUL(dim=2), HeavyTailed(dim=2, n_arms=3), 2, 2, progress=False, width=
 assert "optax" not in sys.modules and "jaxbandits.algorithms.glm.rs_glincb" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_script_has_one_name_in_all_processes(monkeypatch):
+    """In a process of `multiprocessing` that spawns, the module of the script is called `__mp_main__`."""
+
+    @pytree
+    class Own(OFUL):
+        """A class of a script."""
+
+    def function():
+        pass
+
+    for module in ("__main__", "__mp_main__"):
+        for code in (Own, function):
+            monkeypatch.setattr(code, "__module__", module)
+        assert catalogue.to_spec(Own(dim=2))["type"].startswith("__main__:test_a_script")
+        assert catalogue.to_spec(function)["code"].startswith("__main__:test_a_script")

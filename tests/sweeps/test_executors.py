@@ -18,7 +18,7 @@ from jaxbandits.sweeps import executors
 from jaxbandits.sweeps.run import run_sweep
 from tests.sweeps.test_run import contents
 from tests.sweeps.toy_sweeps import change_sweep
-from tests.toy_problems import Noisy
+from tests.toy_problems import Noisy, Shrink
 
 SMALL = change_sweep(seeds=8, part_trials=8, width=16)  # seven parts
 
@@ -118,6 +118,33 @@ def test_errors_of_input_are_raised_as_they_are(tmp_path):
     run(tmp_path / "out", executor=LocalExecutor(), jobs=1)
     with pytest.raises(InputError, match="holds another sweep"):
         run(tmp_path / "out", dataclasses.replace(SMALL, horizon=21), executor=LocalExecutor())
+
+
+def test_processes_without_the_changes_of_this_one_are_refused(tmp_path, monkeypatch):
+    """Other processes import code anew: a function that was replaced here is the original one there."""
+    update = Shrink.update
+
+    class ForgettingExecutor(LocalExecutor):
+        def submit(self, function, *args):
+            with monkeypatch.context() as patch:
+                patch.setattr(Shrink, "update", update)
+                return super().submit(function, *args)
+
+    monkeypatch.setattr(Shrink, "update", lambda self, *arguments: 0.5 * update(self, *arguments))
+    refused = "the processes of the executor compute another sweep: the code of swept, or a value.*import the code anew"
+    with pytest.raises(InputError, match=refused) as error:
+        run(tmp_path / "out", executor=ForgettingExecutor(), jobs=2)
+    assert "\n" not in str(error.value) and not contents(tmp_path / "out")
+    assert not run(tmp_path / "out", executor=LocalExecutor(), jobs=2).missing
+
+
+def test_other_devices_and_versions_may_have_other_programs():
+    spec = {"devices": ["cpu"], "package": "a", "versions": {"jax": "1"}, "programs": {"one": "p"}}
+    executors.check_same_sweep(spec, spec)
+    for change in ({"devices": ["gpu"]}, {"package": "b"}, {"versions": {"jax": "2"}}):
+        executors.check_same_sweep(spec, spec | change | {"programs": {"one": "q"}})
+    with pytest.raises(InputError, match="another sweep: the code of one"):
+        executors.check_same_sweep(spec, spec | {"programs": {"one": "q"}})
 
 
 def test_code_that_cannot_be_sent_is_named(tmp_path):
