@@ -161,12 +161,22 @@ def run_shard(task: ShardTask) -> None:
     Raises:
       InputError: as for `run_sweep`.
     """
-    if jax.config.jax_enable_x64 != task.x64:
-        jax.config.update("jax_enable_x64", task.x64)
-    options = Options(workers=task.workers, save_every=task.save_every, progress=False)
-    plan = plan_sweep(task.sweep)
-    check_same_sweep(task.spec, plan.spec)
-    run_plan(plan, Directory(task.out), task.shard, task.fail_fast, task.retry_failed, options)
+    with _precision(task.x64):
+        options = Options(workers=task.workers, save_every=task.save_every, progress=False)
+        plan = plan_sweep(task.sweep)
+        check_same_sweep(task.spec, plan.spec)
+        run_plan(plan, Directory(task.out), task.shard, task.fail_fast, task.retry_failed, options)
+
+
+def _precision(x64: bool) -> contextlib.AbstractContextManager[None]:
+    """Return a context with a precision, which leaves other threads and later runs of the process as they are."""
+    if jax.config.jax_enable_x64 == x64:
+        return contextlib.nullcontext()
+    enable: Any = getattr(jax, "enable_x64", None)
+    if enable is not None:
+        return enable(x64)
+    jax.config.update("jax_enable_x64", x64)  # this version of JAX has no such context
+    return contextlib.nullcontext()
 
 
 def run_plan(

@@ -138,6 +138,15 @@ def test_processes_without_the_changes_of_this_one_are_refused(tmp_path, monkeyp
     assert not run(tmp_path / "out", executor=LocalExecutor(), jobs=2).missing
 
 
+def test_shards_in_threads_leave_the_precision_of_the_process(reference_bytes, tmp_path):
+    x64 = jax.config.jax_enable_x64
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with jax.enable_x64(not x64):  # of this thread alone
+            run(tmp_path / "out", executor=pool, jobs=1)
+        values = pool.submit(lambda: jax.config.jax_enable_x64).result()
+    assert jax.config.jax_enable_x64 == values == x64 and contents(tmp_path / "out").keys() != reference_bytes.keys()
+
+
 def test_other_devices_and_versions_may_have_other_programs():
     spec = {"devices": ["cpu"], "package": "a", "versions": {"jax": "1"}, "programs": {"one": "p"}}
     executors.check_same_sweep(spec, spec)
