@@ -220,7 +220,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
             print(f"writing tables and {n} figure{'s' * (n != 1)} to {out}", file=sys.stderr)
         before = finished.judged_before(asked, out)
         written = files.write(report, out, asked, start, before, arguments.formats or FORMATS)
-        finished.discard_replaced(out, written)
+        finished.discard_earlier(out, written)
         discard_all(checkpoint)
     print(files.text(report))
     print("", files.effort(report, time.perf_counter() - start.at), sep="\n")

@@ -134,6 +134,13 @@ def describe(job: Job) -> dict[str, Any]:
     return spec if job.compile == "full" else spec | {"compile": job.compile}
 
 
+def digest_of_spec(obj: object) -> str:
+    """Return a digest of the specification of an object, or of the objects in a dict."""
+    from jaxbandits.catalogue import to_spec  # imported here for the same reason
+
+    return digest(to_spec(obj))
+
+
 def _name(values: dict[str, Any]) -> str:
     return json.dumps(values, default=repr, sort_keys=True)
 

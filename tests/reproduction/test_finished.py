@@ -140,7 +140,7 @@ def test_a_manifest_with_other_types_is_one_line_everywhere(run, field, value, w
     finished.refuse_a_sweep(directory)
     finished.set_aside(directory)
     assert not path.exists() and finished.judged_before(asked, directory) in ("", "0 to 49")
-    finished.discard_replaced(directory, [])
+    finished.discard_earlier(directory, [])
     assert not any(directory.glob("*.json"))
 
 
@@ -159,7 +159,7 @@ def test_an_interrupted_run_still_names_the_run_that_it_replaces(run):
     assert before == f"0 to {experiment.seeds - 1}" and finished.judged_before(asked, directory) == ""
     report = Report(experiment, experiment.preset(None), 60, {}, {}, judge_claims(experiment))
     written = files.write(report, directory, more, before=before)
-    finished.discard_replaced(directory, written)
+    finished.discard_earlier(directory, written)
     left = {path.name for path in directory.iterdir()}
     assert left == {"own.svg", *(path.name for path in written)} and finished.judged_before(more, directory) == ""
     assert json.loads((directory / "manifest.json").read_text())["judged before"] == before

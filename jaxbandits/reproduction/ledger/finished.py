@@ -9,11 +9,9 @@ from typing import Any
 
 import jax
 
-from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.forms import JsonObject
-from jaxbandits.catalogue import to_spec
-from jaxbandits.engine.identity import guard
+from jaxbandits.engine.identity import digest_of_spec, guard
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.ledger import manifest as manifests
@@ -62,7 +60,7 @@ def request(  # noqa: PLR0913
       InputError: for an unknown preset.
     """
     rounds = experiment.horizon if horizon is None else horizon
-    environments = {name: to_spec(panel.environment) for name, panel in experiment.panels(rounds).items()}
+    environments = {name: panel.environment for name, panel in experiment.panels(rounds).items()}
     asked = {
         "experiment": experiment.name,
         "preset": experiment.preset(preset),
@@ -74,7 +72,7 @@ def request(  # noqa: PLR0913
         "without": sorted(set(without)),
         "reading": experiment.interpretation,
         "data": None if data is None else _digest(data),
-        "environments": digest(environments),
+        "environments": digest_of_spec(environments),
     }
     if compile != "full":
         asked["compile"] = compile
@@ -168,7 +166,7 @@ def set_aside(directory: Path) -> None:
         os.replace(directory / MANIFEST, directory / REPLACED)
 
 
-def discard_replaced(directory: Path, kept: Collection[Path]) -> None:
+def discard_earlier(directory: Path, kept: Collection[Path]) -> None:
     """Delete the files of a replaced run, such as figures that the new run does not draw, and its renamed manifest.
 
     Args:
