@@ -104,6 +104,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
     arguments.float64 |= jax.config.read("jax_enable_x64")
     from jaxbandits.base.errors import InputError
+    from jaxbandits.engine import process_memory
     from jaxbandits.reproduction import EXPERIMENTS
     from jaxbandits.reproduction.engine.experiment import choose
 
@@ -127,6 +128,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         print(f"[{i}/{len(experiments)}] {experiment.name}", file=sys.stderr)
         directory = out / experiment.name.replace("/", "-")
         _reproduce_one(*_with_data(experiment, None), directory, arguments)
+        process_memory.release()
         print()
     report_lib.write_all(out)
     return 0
@@ -304,6 +306,7 @@ class _Outcome(NamedTuple):
 def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
     """Run one experiment with the settings of a budget."""
     from jaxbandits.base.errors import InputError
+    from jaxbandits.engine import process_memory
     from jaxbandits.reproduction.engine.run import labels_of
 
     name, since, worked = experiment.name.replace("/", "-") + part.suffix, time.perf_counter(), False
@@ -320,6 +323,7 @@ def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments:
         print(f"jaxbandits: {name}: {error}", file=sys.stderr)
     except Exception:  # an error of one experiment must not discard hours of the others
         traceback.print_exc()
+    process_memory.release()
     return _Outcome(name, worked, time.perf_counter() - since)
 
 

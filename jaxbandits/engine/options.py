@@ -41,8 +41,8 @@ class Options:
       checkpoint: directory for checkpoints; after an interruption the same call resumes bit for bit.
       save_every: seconds between checkpoints of trials that are not finished.
       identity: a name, such as a version, that identifies code without a digest: callbacks to Python, and
-        `derive` or `in_hindsight` of your environment. Without it, runs with this code are neither resumed nor merged;
-        equal names must mean equal code.
+        `derive` or `in_hindsight` of your environment. Without it, results of this code are not merged, and runs with
+        callbacks are not resumed; equal names must mean equal code.
       progress: show a progress bar on standard error.
       title: text that the progress bar shows before the labels that are running.
     """

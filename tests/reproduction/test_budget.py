@@ -11,6 +11,7 @@ import pytest
 
 from jaxbandits import cli
 from jaxbandits.commands import report, reproduce
+from jaxbandits.engine import process_memory
 from jaxbandits.reproduction import EXPERIMENTS, Panel
 from jaxbandits.reproduction.engine.budget import n_programs, parts
 
@@ -34,6 +35,13 @@ def exclusions(monkeypatch):
 def test_the_command_leaves_slow_learners_out(name, exclusions, tmp_path):
     assert cli.main(["reproduce", name, "--budget", "quick", "--out", str(tmp_path)]) == 0
     assert list(exclusions.values()) == [list(EXPERIMENTS[name].slow)]
+
+
+def test_memory_is_released_after_an_experiment(exclusions, monkeypatch, tmp_path):
+    released = []
+    monkeypatch.setattr(process_memory, "release", lambda: released.append(len(exclusions)))
+    assert cli.main(["reproduce", "linear/fig1", "--budget", "quick", "--out", str(tmp_path)]) == 0
+    assert released == [1]
 
 
 def test_learners_that_the_user_leaves_out_stay_out(exclusions, tmp_path):

@@ -1,0 +1,21 @@
+"""Memory of a process that runs many different problems one after the other."""
+
+import contextlib
+import ctypes
+import gc
+
+import jax
+
+from jaxbandits.programs.compilation import clear_compiled
+
+
+def release() -> None:
+    """Drop the compiled programs and traces of this process, and return free memory to the operating system.
+
+    The allocator of glibc otherwise keeps what compilers have freed: the process stays as large as the sum of its runs.
+    """
+    clear_compiled()
+    jax.clear_caches()
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library, or Windows
+        ctypes.CDLL(None).malloc_trim(0)
