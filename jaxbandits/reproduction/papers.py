@@ -22,7 +22,7 @@ _LINEAR = Paper(
     "bound of Theorem 1 can be evaluated.",
     difficult="With the constants of the theorems the figures look different from the paper's, so multipliers had to "
     "be tuned. The constants of the baselines had to be taken from other papers.",
-    guessed="The moment scale for t(2.1), the meaning of 'rescaled to satisfy L = 1' (both readings are run), the "
+    guessed="The nu of Figure 2, the meaning of 'rescaled to satisfy L = 1' (both readings are run), the "
     "radii of the baselines, the 11 pulls for each median of CRMM, the noise of Figure 5, the centring and scale of "
     "the noise of Figure 3, and the number of rounds in the appendix.",
     errata=(
@@ -30,7 +30,7 @@ _LINEAR = Paper(
             "Section 5",
             "No constant of any learner is stated.",
             "Taken literally, beta_t of (10) is about 5,000 at d = 2 and T = 18,000, for mean rewards in [-1, 1]. With "
-            "so large a value nu_t never determines sigma_t.",
+            "so large a value nu_t determines sigma_t in almost no round.",
             "There are three presets: theory has the constants of the theorems, practical is tuned once, and tuned is "
             "tuned in each panel.",
             _reproduce("linear/sensitivity"),
@@ -40,7 +40,7 @@ _LINEAR = Paper(
             "Section 5",
             "nu = 1.31 for Student's t(2.1) at eps = 0.99",
             "The moment scale of this distribution is 4.388.",
-            "Reruns of Figure 1 use 1.31; tests of theorems use the exact scale.",
+            "Reruns of the paper's figures use 1.31; tests of theorems use the exact scale.",
             _reproduce("linear/coverage"),
         ),
         Erratum(
@@ -87,12 +87,12 @@ _GLM = Paper(
     "Generalized Linear Bandits: Almost Optimal Regret with One-Pass Update",
     "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025",
     easy="The update, its projection, the confidence radius, and the costs per round.",
-    difficult="On fixed arms, methods that fit a likelihood need exact maximisers over level sets, at a cost that does "
-    "not grow with t.",
-    guessed="The value of delta in the synthetic experiments, the public code used for ECOLog, RS-GLinCB and GLOC, and "
-    "the factor by which radii are shrunk on Covertype. The paper does not state d, K and the arms of the synthetic "
-    "experiments either, but all six values of kappa are those of one public instance, from the experiments of "
-    "RS-GLinCB's authors (d = 5, K = 20, new arms in every round; see glm/kappas).",
+    difficult="OFUGLB and OFULog-r need exact maximisers over level sets; on fixed arms their cost should not grow "
+    "with t.",
+    guessed="The value of delta in the synthetic experiments, the constants of ECOLog, RS-GLinCB and GLOC (we use "
+    "public code for ECOLog and RS-GLinCB), and the factor by which radii are shrunk on Covertype. The paper does not "
+    "state d, K and the arms of the synthetic experiments either, but all six values of kappa are those of one public "
+    "instance, from the experiments of RS-GLinCB's authors (d = 5, K = 20, new arms in every round; see glm/kappas).",
     errata=(
         Erratum(
             "Theorem 1, second version",

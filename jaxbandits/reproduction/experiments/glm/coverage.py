@@ -93,7 +93,8 @@ COVERAGE = THEOREMS.experiment(
     title="estimation error divided by the confidence radius, logistic bandits",
     horizon=1000,
     presets={
-        "theory": "every constant as the paper of the learner states it, except lambda if the label says lambda = d"
+        "theory": "every constant as the paper of the learner states it, except lambda if the label says lambda = d, "
+        "and the radii of ECOLog and 'GLB-OMD, data radius', which are ours"
     },
     algorithms=_with_confidence_sets,
     panels=lambda horizon: {
@@ -110,7 +111,7 @@ COVERAGE = THEOREMS.experiment(
         "for any lambda.",
         "In all panels delta = 0.05, d = 2 and K = 20, and each trial has one arm set.",
         "ada-OFU-ECOLog has two confidence sets with a failure probability of delta each. Its error_ratio is the "
-        "larger of their two ratios, so it should be at most 1 in 90 % of the trials.",
+        "larger of their two ratios, so it should be at most 1 in at least 90 % of the trials.",
     ),
     interpretations={
         "radii-of-code": Interpretation(

@@ -123,8 +123,8 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
         "in glm/fig1, RS-GLinCB has the constants of its theorem, but lambda = d.",
         "There are K = 60 clusters; d = 11, S = 6 and delta = 0.01. Only RS-GLinCB uses kappa = 200; GLM-UCB and GLOC "
         "use the smallest slope over the ball, 1 / 405.",
-        "The paper shrinks all radii by a factor that it does not state. Here the factors are 1, 0.1 and 0.02. If a "
-        "learner's confidence set is a level set, its level is multiplied by the square of the factor; RS-GLinCB has a "
+        "The paper shrinks all confidence sets by an amount that it does not state. Here radii are multiplied by 1, "
+        "0.1 or 0.02. If a learner's confidence set is a level set, its level is multiplied by the square of the factor; RS-GLinCB has a "
         "radius for the warm-up and one for later rounds, which are both multiplied. In the preset experiments the "
         "warm-up of RS-GLinCB is longer than these 1,000 rounds with each factor, so its regret does not depend on the "
         "factor.",

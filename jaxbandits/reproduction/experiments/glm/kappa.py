@@ -48,7 +48,7 @@ KAPPA = THEOREMS.experiment(
     ),
     notes=(
         "The largest kappa over the ball is 2 + 2 cosh(S); the metric kappa is that of each instance. d = 2, K = 20, "
-        "and each trial has one arm set. Regret cannot grow beyond that of uniform play, about 1,600, by much.",
+        "and each trial has one arm set. Regret is at most T = 3,000, so its growth with kappa must level off.",
     ),
     interpretations={
         "delta-0.01": Interpretation(

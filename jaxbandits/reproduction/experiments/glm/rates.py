@@ -54,8 +54,8 @@ RATES = THEOREMS.experiment(
         "The growth exponent is the least-squares slope of log(mean regret) on log(t) over the last decade of rounds, "
         f"from 10,000 to 100,000. There sqrt(T) log T has the exponent {_HIGH:.3f}; from 300 to 3,000 rounds, where "
         f"the figures end, it has 0.647. The exponent of sqrt(T) is 1/2.",
-        "The theorem is an upper bound, and up to T of about 10^6 its second term dominates. A larger exponent than "
-        "that of sqrt(T) log T would therefore not contradict the theorem.",
+        "The theorem is an upper bound, and at these T its second term dominates. A larger exponent than that of "
+        "sqrt(T) log T would therefore not contradict the theorem.",
     ),
     figures=(Curves(logarithmic=True),),
 )

@@ -40,8 +40,8 @@ from jaxbandits.reproduction.engine import (
 DELTA = 0.05
 _PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
 PRESETS = {
-    "experiments": "constants of the theorems, but lambda = d (lambda_t = d log(1 + t) for methods that fit a "
-    "likelihood), as in the paper's figures; RS-GLinCB has the constants of its authors' code (those of its theorem if "
+    "experiments": "constants of the theorems, but lambda = d (lambda_t = d log(1 + t) for GLM-UCB and "
+    "OFULog-r), as in the paper's figures; RS-GLinCB has the constants of its authors' code (those of its theorem if "
     "the label says 'theorem'); ECOLog is that of public code, or has the score and radius of its paper's lemmas if "
     "the label says 'link score'; GLB-OMD and ECOLog have a radius of ours if the label says 'data radius'",
     "theory": "as in the preset experiments, but GLB-OMD has the lambda that Theorem 1 needs",
@@ -63,8 +63,9 @@ _MULTIPLIED = (
     f"{k} {', '.join(f'{v:g}' for v in multipliers.MULTIPLIERS[name].values())}" for k, name in _IN_FIGURES.items()
 )
 TUNED = {
-    "practical": "as in the preset experiments, but every radius is multiplied by a factor that was tuned once on "
-    f"fixed arms (jaxbandits tune glm): {'; '.join(_MULTIPLIED)}",
+    "practical": "as in the preset experiments, but ECOLog has the data radius, and every radius (for RS-GLinCB those "
+    "of its theorem) is multiplied by a factor that was tuned once on fixed arms (jaxbandits tune glm): "
+    f"{'; '.join(_MULTIPLIED)}",
     "tuned": "every learner is tuned in each panel, on the grid of the preset practical and on separate seeds",
 }
 TUNING = (
@@ -74,12 +75,12 @@ TUNING = (
     "likelihood are compared after a third of the rounds, on 32 seeds in the preset tuned, and on 16 (RS-GLinCB: 32) "
     "in the preset practical. The factors of the preset practical are tuned once, on fixed arms with S = 3 and 5 "
     "(glm/fig1-fixed), and are the same in all figures (jaxbandits tune glm); those of the preset tuned are tuned in "
-    "each panel. After a third of the rounds greedy play looks better than it is at the end, so GLM-UCB and OFULog-r "
-    "received factors at or near the lower end of the grid."
+    "each panel. GLM-UCB and OFULog-r received factors at or near the lower end of the grid; such nearly greedy play "
+    "may look better after a third of the rounds than at the end."
 )
 FOUND = (
     "The paper states neither d, K nor the arms. These runs use the instance of the experiments of RS-GLinCB's "
-    "authors, whose six values of kappa agree with those that the paper states (glm/kappas): d = 5, and K = 20 new "
+    "authors; its six values of kappa agree with those that the paper states (glm/kappas). It has d = 5 and K = 20 new "
     "arms in every round, which are the same in all trials and at every S. Trials differ only in the noise of the "
     "rewards."
 )
@@ -99,7 +100,7 @@ UNSTATED = (
 )
 COUNTS = (
     "With fixed arms the likelihood depends only on the counts and reward sums of K arms, so methods that fit a "
-    "likelihood are exact at a cost of O(K) per round instead of O(t)."
+    "likelihood are exact at a cost per round that does not grow with t."
 )
 WORST_KAPPA = (
     "RS-GLinCB receives the largest kappa over the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9, "
@@ -112,8 +113,8 @@ ECOLOG = (
     "inequality. In the presets practical and tuned, ECOLog has this last radius times its factor."
 )
 ADA = (
-    "ada-OFU-ECOLog has a reconstructed warm-up, and fits a likelihood to the rounds of the warm-up; it is shown only "
-    "in the tables."
+    "ada-OFU-ECOLog has a reconstructed warm-up, and fits a likelihood to the rounds of the warm-up; its curve is not "
+    "drawn."
 )
 MLE = ("OFUGLB", "OFULog-r", "GLM-UCB", "RS-GLinCB", "RS-GLinCB, theorem")
 RADII = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -262,8 +263,8 @@ _SHARED: Fields = {
     "float64": True,
 }
 SLOW_NOTE = (
-    "Methods that fit a likelihood cost O(t) per round and run on the first 64 seeds; comparisons with them use only "
-    "these seeds."
+    "Methods that fit a likelihood keep all data and run on the first 64 seeds; comparisons with them use only these "
+    "seeds."
 )
 FIGURES = Study(
     "glm",

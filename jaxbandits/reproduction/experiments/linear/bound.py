@@ -39,6 +39,6 @@ BOUND = THEOREMS.experiment(
                       says="the bound is loose: regret is below a thousandth of the bound", place="Theorem 1",
                       cannot_fail=OUT_OF_REACH.format(most="2000 T", what="a thousand times regret"), least=1000),
     ),
-    notes=("The paper omits a factor 4 of the second term, which with the correct w_t is 4 c L kappa / sqrt(lambda).",),
+    notes=("The bound includes a factor 4 of its second term, which the paper omits (see the errata below).",),
     figures=(Bound(),),
 )

@@ -74,7 +74,7 @@ BOUND_ONLY = THEOREMS.experiment(
     notes=(
         f"In every round log10 of the scale of the noise is drawn uniformly from (0, {_DECADES:g}), as in Figures 3 "
         f"and 4(a). The learner is given the largest possible scale.",
-        "If nu_t is constant, the corollary is the same as Theorem 1, which linear/bound tests.",
+        "If nu_t = nu in every round, the bound is that of Theorem 1, which linear/bound tests.",
     ),
     figures=(Bound(), Shares(metric="error_ratio")),
 )

@@ -58,8 +58,8 @@ COVERAGE = THEOREMS.experiment(
         "probability 4 delta = 1/(2T) is 2.8e-5. So small a probability cannot be measured with this number of "
         "trials; the rows test for at most 1 % of failures.",
         "The metric clipped_share is the share of rounds in which the Huber loss clips the residual. The metric "
-        "leverage_share is the share of rounds in which the third term determines sigma_t; this term grows with the "
-        "width of the arm and does not depend on nu_t.",
+        "leverage_share is the share of rounds in which the third term of the maximum in Algorithm 1, which is "
+        "proportional to the width of the arm, determines sigma_t.",
     ),
     interpretations={"extra-sigma": EXTRA_SIGMA},
     figures=(Shares(),),

@@ -77,9 +77,9 @@ DROP = setting.STUDY.experiment(
     notes=(
         setting.TWO_NORMALISATIONS,
         setting.TUNING,
+        "HEAVY-OFUL and TOFU are not in this experiment.",
         "For a given seed, the arms and theta* are the same under both noise distributions. Learners receive the "
-        "moment bounds of Figures 1 and 2, which are 1.31 and 1, so that radii proportional to the bound are 1.31 "
-        "times as large under heavy tails.",
+        "moment bounds of Figures 1 and 2, which are 1.31 under heavy tails and 1 under Gaussian noise.",
     ),
     interpretations={"extra-sigma": setting.EXTRA_SIGMA},
 )

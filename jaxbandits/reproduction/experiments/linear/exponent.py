@@ -46,8 +46,7 @@ EXPONENT = THEOREMS.experiment(
     notes=(
         "The exponent is the least-squares slope of log(mean regret) on log(t) over the last decade of rounds. The "
         "theorem bounds the regret of the worst instance, whereas every trial draws its own instance. The bound is "
-        "orders of magnitude larger than the regret, so a larger exponent at these T does not contradict the theorem: "
-        "the regret has not yet reached its asymptotic rate.",
+        "orders of magnitude larger than the regret, so a larger exponent at this T does not contradict the theorem.",
         "If nu_t = nu in every round, the rates of Theorem 1 and Corollary 1 coincide: (1 - eps)/(2(1 + eps)) + 1/2 = "
         "1/(1 + eps).",
     ),

@@ -31,10 +31,10 @@ FIG3 = setting.FIGURES.experiment(
         *setting.comparable(_PLACE, _JUDGED),
     ),
     notes=(
-        "The paper prints eps = 1.49, which lies outside (0, 1]; it must mean 1 + eps = 1.49. The noise is centred and "
-        "scaled as in Figure 4(a).",
+        "The paper prints eps = 1.49, which lies outside (0, 1]; it must mean 1 + eps = 1.49. It does not say whether "
+        "the noise is centred, nor which scale of Figure 4 it has; we centre it and use the scale of Figure 4(a).",
         setting.ONE_NORMALISATION,
         "If X has the distribution Pareto(b), then X - 1 has the distribution Lomax(b). After centring, the panels "
-        "pareto and lomax are therefore the same experiment, and claims are tested in one of them only.",
+        "pareto and lomax are therefore the same experiment, and claims are tested only in lomax.",
     ),
 )

@@ -9,8 +9,8 @@ _FIGURE = {"place": "Figure 4; Appendix E.2"}
 _DECADES = {"scale1.5": 1.5, "scale2": 2.0, "scale2.5": 2.5}
 _OTHERS = 1.0 / MUCH * mean("OFUL", "CRTM", "CRMM")
 _TOLD = (
-    "depends on tuning: the baselines receive a bound on nu_t that is far too large, for which multipliers tuned in "
-    "the panel make up"
+    "depends on tuning: the baselines receive only the largest nu_t, and multipliers tuned in the panel reduce the "
+    "effect of this loose bound"
 )
 
 FIG4 = setting.FIGURES.experiment(
@@ -19,9 +19,8 @@ FIG4 = setting.FIGURES.experiment(
     title="Student t noise (1.7) of random scale",
     shows="Figure 4 compares the regret of learners under Student t noise whose scale changes from round to round, "
     "with a panel for each range of the scale. Of the learners, the text names Hvt-UCB, HEAVY-OFUL and OFUL. The "
-    "paper states "
-    "1.7 degrees of freedom, eps = 1.69, and a factor alpha on the noise of each round with log10(alpha) uniform on "
-    "(0, 1.5), (0, 2) or (0, 2.5).",
+    "paper states 1.7 degrees of freedom, eps = 1.69, and a factor alpha on the noise of each round with log10(alpha) "
+    "uniform on (0, 1.5), (0, 2) or (0, 2.5).",
     algorithms=setting.learners_given_scale,
     panels=lambda horizon: {
         name: Panel(
@@ -67,8 +66,7 @@ FIG4 = setting.FIGURES.experiment(
     notes=(
         "The paper prints eps = df - 0.01 = 1.69, which lies outside (0, 1]; it must mean 1 + eps = 1.69.",
         setting.ONE_NORMALISATION,
-        "The run on this page has constants that were tuned once, on Figure 1 (preset practical). In the preset tuned, "
-        "the multipliers are tuned in each panel. Tuning in each panel makes up for the loose bound on nu_t that the "
-        "rivals receive, so that they play almost as if they knew nu_t.",
+        "The run on this page has the preset practical, tuned once on Figure 1. Tuning in each panel (preset tuned) "
+        "reduces the effect of the loose bound on nu_t that OFUL, CRTM and CRMM receive.",
     ),
 )

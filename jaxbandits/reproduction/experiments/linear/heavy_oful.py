@@ -51,7 +51,7 @@ HEAVY_OFUL = Experiment(
         "1)/sqrt(d), the noise is Student's t(2), and eps = 0.99. T is 1,000, not 10,000 as in that code, because a "
         "round of HEAVY-OFUL costs O(t d^2). MENU is omitted, because that code keeps one arm set for a whole epoch of "
         "MENU.",
-        "The multipliers were tuned on Figure 1 (d = 2), not on this setting.",
+        "The multipliers of the preset practical were tuned on Figure 1 (d = 2), not on this setting.",
         "HEAVY-OFUL and TOFU run only on the first 64 seeds. Comparisons with them use these seeds.",
     ),
     slow={"HEAVY-OFUL": 64, "TOFU": 64},

@@ -72,9 +72,9 @@ SCALE = THEOREMS.experiment(
     ),
     notes=(
         "The noise has Student's t distribution (2.1) with moment scale nu at eps = 0.99, and learners receive nu_t in "
-        "each round. Regret cannot exceed the regret of uniform play by much, so its slope is smaller at large nu.",
-        "The practical multipliers were tuned with the noise of Figure 1 and are not meant for nu far below 1.",
-        "In the panel with constant nu, nu is the root mean square of the varying nu_t, so that the sums of squares "
+        "each round. Regret is at most 2 per round, so it cannot keep growing in proportion to nu.",
+        "The practical multipliers were tuned with the noise of Figure 1; for much smaller nu they are not suitable.",
+        "In the panel equal, nu is the root mean square of the nu_t of the panel varying, so that the sums of squares "
         "are equal in expectation.",
     ),
     figures=(Against("nu"),),

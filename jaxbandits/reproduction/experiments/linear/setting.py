@@ -58,10 +58,9 @@ TUNING = (
     "The points are compared by races on 64 seeds that no verdict uses. The slow learners HEAVY-OFUL and TOFU are "
     "compared after a sixth of the rounds, on 32 seeds in the preset tuned and on 16 in the preset practical. The "
     "factors of the preset practical are tuned once, on both panels of Figure 1, and are the same in all figures "
-    "(jaxbandits tune linear); those of the preset tuned are tuned in each panel. Some settings are chosen by hand: "
-    "CRTM and CRMM use least squares and lambda = d, CRMM uses medians of 11 pulls, and HEAVY-OFUL has c0 = c1 = 1. "
-    "With the theorems' constants (preset theory) the figures look different from the paper's, so the paper cannot "
-    "have used these constants."
+    "(jaxbandits tune linear); those of the preset tuned are tuned in each panel. In both presets some settings are "
+    "chosen by hand: CRTM and CRMM use least squares and lambda = d, CRMM uses medians of 11 pulls, and HEAVY-OFUL has "
+    "c0 = c1 = 1."
 )
 TWO_NORMALISATIONS = (
     "The text 'rescaled to satisfy L = 1' has two readings. In panels whose name contains 'max', all arms are divided "

@@ -61,8 +61,8 @@ TRUNCATION = STUDY.experiment(
     notes=(
         TWO_NORMALISATIONS,
         "The metric truncated_share is the share of rounds in which ||x||_{V^-1} |reward| exceeds the threshold Gamma. "
-        "The constants of CRTM's paper for eps other than 1 were not at hand, so Gamma is reconstructed: it is the "
-        "Gamma of the preset times the factor in the label.",
+        "Gamma is that of the preset times the factor in the label. CRTM's paper was not at hand, so the formula "
+        "for Gamma is reconstructed.",
     ),
     interpretations={
         "newton-steps": Interpretation(
