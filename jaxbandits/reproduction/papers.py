@@ -138,7 +138,7 @@ _COCO = Paper(
         Erratum(
             "(12)",
             "sigma = 2 / sqrt(t - s + 1)",
-            "Early in an epoch sigma exceeds 1, so that plays leave K.",
+            "In the first three rounds of an epoch sigma exceeds 1, so that plays can leave K.",
             "We use min(1, sigma).",
             _reproduce("coco/errata"),
         ),
@@ -152,8 +152,8 @@ _COCO = Paper(
         Erratum(
             "(22)",
             "eta_k = c D / (d M G~_k T^{3/4})",
-            "If losses, M and G~_k are multiplied by s, the step is divided by s, so it depends on the units of the "
-            "losses.",
+            "If losses, M and G~_k are multiplied by s, the product of eta_k and a gradient is divided by s, so steps "
+            "depend on the units of the losses.",
             "We use the printed step; the field `eta_scale` = s compensates for the units.",
             _reproduce("coco/errata"),
         ),
@@ -259,12 +259,13 @@ _DRO = Paper(
     easy="All algorithms, the step sizes of their theorems, Example 1, and the exact group sizes of Adult.",
     difficult="Exact optima and duality gaps of every synthetic instance, and projections onto capped simplices with "
     "ties.",
-    guessed="The step sizes, the radius, the number of trials and the features of the experiments.",
+    guessed="The factors of the step sizes, the radius, G, the number of trials, the number of rounds of Figures 2, 3, "
+    "6 and 7, and the features of Adult.",
     errata=(
         Erratum(
             "Algorithm 8",
             "the test c p_i < 1/k <= c p_{i+1}",
-            "If there are ties, no split passes the test, and the weights sum to m/k.",
+            "If there are ties at the cap, no split passes the test, and the weights can sum to m/k.",
             "We use the one-sided test.",
             _tests("capped"),
         ),
@@ -363,8 +364,8 @@ _CLASSICS = Paper(
         Erratum(
             "Russac et al., authors' code, D_LinUCB_class.py",
             "cov_squared = gamma^2 cov + a a' + (1 - gamma^2) lambda I, after cov was updated",
-            "In Algorithm 1 W is updated from W. In the code it is updated from V, and the new arm counts twice, which "
-            "widens the confidence bounds.",
+            "In Algorithm 1 this matrix (W) is updated from its own last value. In the code it is updated from the "
+            "covariance (V), and the new arm counts twice, which widens the confidence bounds.",
             "We use Algorithm 1; the field `authors_code` selects the recursion of the code.",
             _reproduce("classics/russac-fig1"),
         ),

@@ -15,7 +15,7 @@ def markdown(papers: Mapping[str, Paper]) -> str:
         "",
         "Some passages of the papers, or lines of their authors' code, are wrong as published; other passages leave",
         "open a choice that a program has to make. The page of each paper lists these places: what is published, what",
-        "is wrong or left open, which version we run, and a command that shows the difference.",
+        "is wrong or left open, which version we run, and a command that shows or tests this.",
         "",
         line(HEADER),
         "|" + "---|" * len(HEADER),

@@ -59,8 +59,8 @@ def overview(
     statements = [sentence for sentence in every if sentence.kind == "statement"]
     blocks = [
         "# Do the figures reproduce?",
-        "The experiments of the papers were rerun, and each sentence of a paper about its experiments was tested "
-        "statistically on the results.",
+        "The experiments of the papers were rerun, and the papers' sentences about them were tested statistically on "
+        "the results.",
         _table(_COLUMNS, (_counts(chapter, page) for chapter in chapters)),
         _rests(statements),
         "**Sentences that do not hold, or only in part**",
@@ -95,7 +95,7 @@ def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
     about = chapter.paper
     blocks = [
         f"# {plain(about.title)}",
-        f"{plain(about.reference)}. `jaxbandits reproduce {about.family}/all` runs everything on this page.",
+        f"{plain(about.reference)}. `jaxbandits reproduce {about.family}/all` runs the experiments on this page.",
         _READING,
         _table(_COLUMNS, [_counts(chapter, None)]),
     ]

@@ -20,10 +20,10 @@ HOW_COUNTED = (
     "row that can fail holds, *no* if a row fails and none holds, *in part* if some rows fail and some hold, and "
     "*open* otherwise. The p-value of a sentence that holds is the largest of its rows' p-values; the p-value of a "
     "sentence with failing rows is the smallest p-value of the failing rows, times the number of rows that were "
-    "tested. Holm's procedure at 5 % is applied to these p-values over all sentences of the paper, and separately "
-    "over our own observations; a sentence that it does not decide is open. *Cannot be judged*: the paper does not "
-    "say enough for a test. *Cannot fail*: with the constants used, no run could violate the sentence, for example "
-    "because its bound exceeds every possible value."
+    "tested. Holm's procedure at 5 % is applied to these p-values over all sentences of the paper, and separately over "
+    "our own observations; a sentence that it does not decide is open. *Cannot be judged*: the paper does not say "
+    "enough for a test, for example about a baseline. *Cannot fail*: with the constants used, no run could violate the "
+    "sentence, for example because its bound exceeds every possible value."
 )
 
 

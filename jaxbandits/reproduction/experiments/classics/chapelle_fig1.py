@@ -54,7 +54,7 @@ CHAPELLE_FIG1 = Study(
         ),
     ),
     notes=(
-        "There are 100 runs, as in the paper; T = 10^6 is our choice.",
+        "There are 100 runs, as in the paper; T = 10^6 is our choice. Here learners are updated in every round.",
         "UCB is the version of the paper, with delta = sqrt(1/t).",
         "For K = 100 and eps = 0.02, C log T exceeds the regret of uniform play, so this panel has no claim about the "
         "growth of regret.",

@@ -65,8 +65,8 @@ NEURAL_H1_H3 = Study("classics", "Zhou, Li & Gu, ICML 2020", horizon=3000, seeds
     ),
     notes=(
         "There are 3,000 rounds, where the paper has 10,000. The noise has standard deviation 1.",
-        "On h3 we expect learners to fail: |x'a| is about 0.22, where cos(3 x'a) is a parabola of small curvature. Its "
-        "values differ by less than the noise, so 3,000 rounds are too few to learn it.",
+        "On h3 we expect learners to fail: |x'a| is about 0.22, so most values of cos(3 x'a) lie close together. They "
+        "differ by less than the noise, and 3,000 rounds are too few to learn them.",
         "As in their papers, NeuralUCB and NeuralTS have a symmetric initialisation, outputs scaled by sqrt(m), and "
         "weight decay towards the initial weights. They have a diagonal matrix, 50 hidden units, and 20 steps of Adam "
         "every 20 rounds, starting from the weights of the last training. LMC-TS makes 20 Langevin steps every 20 "

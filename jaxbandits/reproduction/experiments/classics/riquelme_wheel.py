@@ -93,8 +93,7 @@ RIQUELME_WHEEL = Study(
     ),
     notes=(
         "There are 2,000 rounds, as in the authors' example. A learner that always plays the safe arm has 124 % of the "
-        "regret of "
-        "uniform play at delta = 0.5, 120 % at 0.95 and 104 % at 0.99.",
+        "regret of uniform play at delta = 0.5, 120 % at 0.95 and 104 % at 0.99.",
         "Linear models have an intercept, and the priors of the authors' code (lambda = 0.25, a = b = 6). Unlike in "
         "that code, learners do not begin by playing every arm in turn. Networks have 50 hidden units and learning "
         "rate 0.01. Networks with a buffer are trained by RMSProp on 20 batches of 128 every 20 rounds; the authors "

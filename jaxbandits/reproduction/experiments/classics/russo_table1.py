@@ -47,9 +47,8 @@ RUSSO_TABLE1 = Study(
     horizon_stated=True,
     title="ten Bernoulli arms with means uniform on [0, 1], T = 1000",
     shows="Table 1 lists mean and quantiles of the realised regret of IDS, V-IDS, Thompson sampling, Bayes-UCB, UCB1, "
-        "UCB-Tuned, MOSS, KL-UCB, the knowledge gradient, and a tuned knowledge gradient. The paper states ten arms, "
-        "independent "
-    "uniform priors, 1,000 rounds and 2,000 trials.",
+    "UCB-Tuned, MOSS, KL-UCB, the knowledge gradient, and a tuned knowledge gradient. The paper states ten arms, "
+    "independent uniform priors, 1,000 rounds and 2,000 trials.",
     algorithms=_learners,
     panels=lambda horizon: {_ON: Panel("ten arms, uniform prior", BernoulliArms(n_arms=_ARMS))},
     claims=(

@@ -186,7 +186,7 @@ KL = Study(
         "comparisons with it use only these runs.",
         "UCB-Tuned and DMED, which the paper includes, are not run here (DMED is not in the library); Bayes-UCB and "
         "Thompson sampling are added. UCB1 is run with its constant 2, and with 1/2; by Pinsker's inequality, the "
-        "latter index is still above that of KL-UCB.",
+        "latter index is still at least that of KL-UCB.",
         "MOSS has the bonus for rewards in [0, 1], sqrt(log(n / (K T_i)) / T_i).",
     ),
 )

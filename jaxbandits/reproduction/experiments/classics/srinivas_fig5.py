@@ -57,8 +57,7 @@ SRINIVAS_FIG5 = Study(
     ),
     notes=(
         "The domain has 100 points of [0, 1] instead of 1,000; neighbouring points have a correlation of 0.999. Most "
-        "probable improvement "
-        "is not in the library.",
+        "probable improvement is not in the library.",
         "The figure was not at hand in print; its settings are quoted from memory.",
     ),
     guessed="the settings are quoted from memory, with 100 points instead of 1,000",

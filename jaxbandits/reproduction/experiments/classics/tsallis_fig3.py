@@ -58,7 +58,8 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=512, presets=
         "Tsallis-INF uses importance-weighted loss estimates; the paper's experiments may use loss estimates with "
         "reduced variance.",
         "With D the gap, the means of the adversary are 1 and 1 - D in phases with even numbers, and D and 0 in phases "
-        "with odd numbers. Phase n has 1.6^n rounds.",
+        "with odd numbers. Phase n = 0, 1, ... has 1.6^n rounds, rounded "
+        "down.",
         "'Almost linear' and 'logarithmic' are read as log-log slopes above 0.85 and below 0.3 over the last decade.",
     ),
     guessed="K, the gap and the number of rounds are guessed",

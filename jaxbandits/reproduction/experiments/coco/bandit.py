@@ -152,7 +152,7 @@ BANDIT = STUDY.experiment(
     notes=(
         "Both theorems are tested with the constants of their proofs. For Theorem 4 this means beta = 1, because the "
         "constants in its statement contradict each other. The constant C_3 in the proof of Theorem 3 is C_2 in its "
-        "statement. Up to T = 10^10 and beyond, both bounds exceed G D T, the largest possible regret and violation.",
+        "statement. At these T all bounds exceed G D T, the largest possible regret and violation.",
         "Regret is against the best point of K that satisfies the constraint; this point is known exactly. The regret "
         "and violation of 'BFW-TVC, balanced' are divided by the bounds of Theorem 3 in the tables, although the "
         "theorem does not cover this learner. The metrics regret_share and violation_share are regret and violation, "

@@ -108,8 +108,8 @@ COST = OWN_STUDY.experiment(
     notes=(
         "Times are those of a single trial on one core, and include the time for drawing the losses. OFW-TVC, the "
         "learner without projections, calls the oracle once per round; Sinha-Vaze projects once per round.",
-        "On the trace-norm ball the oracle is an eigendecomposition of the smaller Gram matrix for n below 64, and a "
-        "warm-started Krylov space of six vectors for larger n; the projection computes all singular values.",
+        "On the trace-norm ball the oracle is an eigendecomposition of a Gram matrix for n below 64, and a "
+        "warm-started Krylov space of six vectors from n = 64 on; the projection computes all singular values.",
         "On the l1 ball the oracle looks for the largest entry; the projection makes a few passes over the vector, "
         "without a sort.",
     ),

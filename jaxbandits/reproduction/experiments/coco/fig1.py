@@ -113,17 +113,16 @@ FIG1 = setting.FIGURES.experiment(
         ),
     ),
     notes=(
-        "The paper has ten repetitions. These runs have 32 seeds, because means over fewer are inconclusive. On real "
-        "data (`--data u.data`) the matrix is the part of MovieLens-100k with the 256 most active users and the 256 "
-        "most rated films. It has 31,053 ratings. They are played once, 32 per round, in a random order that differs "
-        "between seeds; one pass has 970 rounds, and the 13 ratings that do not fill a round are left out. Without a "
-        "data file the experiment runs 1,500 rounds on a stand-in, a synthetic matrix of 20 x 26. With all 943 x 1,682 "
-        "entries a round takes 18 to 33 ms of CPU time, and tuning and evaluation over the same number of rounds would "
-        "take about six core-hours.",
+        "The paper has ten repetitions; by default these runs have 32 seeds. On real data (`--data u.data`) the matrix "
+        "is the part of MovieLens-100k with the 256 most active users and the 256 most rated films. It has 31,053 "
+        "ratings. They are played once, 32 per round, in a random order that differs between seeds; one pass has 970 "
+        "rounds, and the 13 ratings that do not fill a round are left out. Without a data file the experiment runs "
+        "1,500 rounds on a stand-in, a synthetic matrix of 20 x 26. With all 943 x 1,682 entries, tuning and "
+        "evaluation would take hours.",
         "LPM and OPDP are reconstructions. The multiplier of LPM is the queue of drift-plus-penalty, which adds "
         "up all violation. If the multiplier is damped, as the drift argument for the regret bound requires (preset "
-        "theory), it is too small to matter. LPM calls the oracle only at the end of each block (at most a "
-        "hundred times per block), not in every round. The command also draws figures against oracle calls, which "
-        "show this.",
+        "theory), it is too small to matter. LPM calls the oracle only at the end of each block (in the preset "
+        "tuned at most a hundred times per block), not in every round. The command also draws figures against oracle "
+        "calls.",
     ),
 )

@@ -35,9 +35,9 @@ FIG2 = setting.FIGURES.experiment(
         )
     ),
     notes=(
-        "LBPM is a reconstruction: its multiplier is the queue of drift-plus-penalty, and it makes at most a hundred "
-        "oracle calls per block. Learners observe only the values of losses and constraints; all of them perturb their "
-        "plays by 0.3 times the inner radius of the ball.",
+        "LBPM is a reconstruction: in the preset tuned its multiplier is the queue of drift-plus-penalty, and it makes "
+        "at most a hundred oracle calls per block. Learners observe only the values of losses and constraints; all of "
+        "them perturb their plays by 0.3 times the inner radius of the ball.",
         "FilmTrust itself is omitted, because on these data a learner cannot learn from values alone. With d = "
         "3,123,068 entries of the matrix and perturbations of length 77, the sum of the gradient estimates of one pass "
         "(4,436 rounds of eight ratings) has noise of size 59,000 in every direction, while the gradients themselves "

@@ -62,8 +62,8 @@ DELTA = 0.3  # length of a perturbation, divided by the inner radius
 PRESETS = {
     "tuned": "two factors per learner, tuned by the same protocol on loss and violation, on separate seeds (jaxbandits "
     "tune coco)",
-    "theory": "every constant as the papers state it, with g scaled to the Lipschitz constant of f; the multipliers of "
-    "LPM and LBPM are damped and too small to matter",
+    "theory": "every constant as the papers state it, except G~_1 = beta G gamma, and with g scaled to the Lipschitz "
+    "constant of f; the multipliers of LPM and LBPM are damped and too small to matter",
 }
 
 
@@ -315,18 +315,17 @@ NOTES = (
     "constant of the loss f_t; the reported violation is that of the unscaled g_t.",
     "Two constants of each learner (such as its step size) are multiplied by factors, which are tuned in each panel "
     "over all rounds on the paper's grid (powers of 10 from 1e-5 to 1e5); for the real data they are tuned on those "
-    "data (jaxbandits tune coco). First every other value of the grid "
-    "is run on one seed, then the neighbours of the best three points, and then the best three points on 4 seeds, "
-    "which no verdict uses. The point with the smallest score is chosen. The score is the loss divided by that of the "
-    "decision 0, plus a weight times the violation divided by that of a matrix filled with ratings. The weight is 0.1 "
-    "for the figure's constraints (with 1 the best decision of some learners would be 0) and 1 for the budget. The "
-    "table in algorithms/coco/multipliers.py records the evidence for each choice and marks choices at an edge of the "
-    "grid.",
+    "data (jaxbandits tune coco). First every other value of the grid is run on one seed, then the neighbours of the "
+    "best three points, and then the best three points on 4 seeds, which no verdict uses. The point with the smallest "
+    "score is chosen. The score is the loss divided by that of the decision 0, plus a weight times the violation "
+    "divided by that of a matrix filled with ratings. The weight is 0.1 for the figure's constraints (with 1 the best "
+    "decision of some learners would be 0) and 1 for the budget. The table in "
+    "jaxbandits/algorithms/coco/multipliers.py records the evidence for each choice and marks choices at an edge of "
+    "the grid.",
     "On the stand-in, regret is against the best point of the ball, or under the budget against the best point within "
     "the budget. With this tau some point of the ball fits every observed entry, and some point within the budget fits "
     "them up to 0.2 % of the loss of the decision 0, so regret equals the loss up to this difference. On the real "
-    "data, regret is not drawn; there, in one pass over MovieLens, some point of the ball has less than 0.1 % of the "
-    "loss of the decision 0. On the stand-in, practically only the decision 0 satisfies all of the figure's "
+    "data, regret is not computed. On the stand-in, practically only the decision 0 satisfies all of the figure's "
     "constraints (T > 2 m n); the regret against it is the loss minus zero_loss.",
     "The metric zero_loss is the loss of the decision X = 0, whose violation is 0; relative_violation is the violation "
     "divided by the sum of ||X_t||.",

@@ -151,8 +151,8 @@ TRADEOFF = OWN_STUDY.experiment(
     title="trade-off between regret and violation as the weight of the constraint varies: l1 ball of R^10",
     horizon=10_000,
     seeds=64,
-    presets={"practical": "weights from 1e-3 to 1e3 times that of each learner's own preset; all other constants as in "
-                          "these presets"},
+    presets={"practical": "13 weights for each learner, from 1e-3 to 1e3 times a central value (that of its own preset "
+                          "for OFW-TVC and SCOFW-TVC, set by hand for the others)"},
     algorithms=_learners,
     panels=lambda horizon: {
         _PANEL: Panel(
@@ -185,10 +185,9 @@ TRADEOFF = OWN_STUDY.experiment(
         ),
     ),
     notes=(
-        "Each learner is run with 13 weights. For OFW-TVC (with its balanced preset), SCOFW-TVC and Sinha-Vaze the "
-        "weight of the loss, gamma, is varied. For OPDP the step of the multiplier increases and its damping "
-        "decreases; for LPM the step of its queue increases. OPDP and LPM are reconstructions, with 10 times their "
-        "eta.",
+        "For OFW-TVC (with its balanced preset), SCOFW-TVC and Sinha-Vaze the weight of the loss, gamma, is varied. "
+        "For OPDP the step of the multiplier increases and its damping decreases; for LPM the step of its queue "
+        "increases. OPDP and LPM are reconstructions; their eta is set by hand, to 10 and 20 times its default.",
         "A learner that violates the constraint can have negative regret. The comparator satisfies every constraint "
         "and is known exactly.",
     ),

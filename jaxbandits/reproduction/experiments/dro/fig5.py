@@ -26,10 +26,11 @@ FIG5 = STUDY.experiment(
         STAND_IN,
         "Every learner runs until its samples are used up: SMD_r for n_1 = 26,656 iterations, SMD(m) for n_m = 364 "
         "iterations, and SMPA_m for n_m / 2 = 182 iterations of two rounds each.",
-        "In every trial, 364 random rows of each group are held out to measure the risks; the other rows are visited "
-        "once, in random order.",
+        "In every trial, 364 random rows of each group are held out to measure the risks; the other rows are drawn in "
+        "random order, without replacement.",
         "The number of rows that SMD_r draws from a group is random, and in most trials it exceeds the number of rows "
-        "of some group. Rounds that need a row beyond that number are counted as inadmissible.",
+        "of some group. The group then starts again from its first row, and the rounds with repeated rows are counted "
+        "as inadmissible.",
     ),
     figures=figures("adult", (0, 1, 2, 3, 4, 5)),
     **FIELDS,

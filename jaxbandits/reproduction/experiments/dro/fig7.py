@@ -93,14 +93,14 @@ FIG7 = setting.STUDY.experiment(
     ),
     tuning=setting.tuning(_objective, w=GRID, q=lambda learner: Q_GRID),
     notes=(
-        "The paper's figures are single runs, so the margin of 0.015 on either side is ours. The paper's numbers are "
-        "compared with the exact optima of both objectives, which do not depend on step sizes. The differences after T "
-        "rounds are our own observations: after T rounds neither ATkRO(k) nor SMD(m), which is tuned by the maximal "
-        "risk, has converged.",
+        "The paper shows single curves without error bars, so the margin of 0.015 on either side is ours. The paper's "
+        "numbers are compared with the exact optima of both objectives, which do not depend on step sizes. The "
+        "differences after T rounds are our own observations: after T rounds neither ATkRO(k) nor SMD(m), which is "
+        "tuned by the maximal risk, has converged.",
         "In the preset tuned, every method is tuned by its own objective: SMD(m) by the maximal risk, the others by "
         "the mean of the 3 largest risks.",
-        "With the theorem's step sizes, the weights of SMD(m) hardly move within this horizon, because eta_q is small "
-        "compared with D G.",
+        "With the theorem's step sizes, the weights of SMD(m) hardly move within this horizon: their step size is "
+        "small because D G is large compared with sqrt(log m).",
     ),
     figures=(GroupCurves(groups=(0, 1, 4, 9, 14, 19), panel="synthetic", logarithmic=True, name="iterations"),),
 )

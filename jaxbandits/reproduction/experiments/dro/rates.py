@@ -198,9 +198,6 @@ RATES = setting.THEOREMS.experiment(
         "The theorems bound gaps from above, and the bounds are loose (dro/bounds), so measured exponents may be "
         "larger or smaller. A different number of groups is a different problem, whose gap need not grow like the "
         "bound.",
-        "If an exponent is within 0.005 of the exponent of the bound, its claim may stay open. For the growth of "
-        "SMD(m)_a with m, 100 seeds gave 0.723 where the bound has 0.720, and about 6,000 seeds would be needed to "
-        "decide.",
     ),
     figures=(Rates(),),
 )

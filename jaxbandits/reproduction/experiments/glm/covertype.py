@@ -124,10 +124,10 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
         "There are K = 60 clusters; d = 11, S = 6 and delta = 0.01. Only RS-GLinCB uses kappa = 200; GLM-UCB and GLOC "
         "use the smallest slope over the ball, 1 / 405.",
         "The paper shrinks all confidence sets by an amount that it does not state. Here radii are multiplied by 1, "
-        "0.1 or 0.02. If a learner's confidence set is a level set, its level is multiplied by the square of the factor; RS-GLinCB has a "
-        "radius for the warm-up and one for later rounds, which are both multiplied. In the preset experiments the "
-        "warm-up of RS-GLinCB is longer than these 1,000 rounds with each factor, so its regret does not depend on the "
-        "factor.",
+        "0.1 or 0.02. If a learner's confidence set is a level set, its level is multiplied by the square of the "
+        "factor; RS-GLinCB has a radius for the warm-up and one for later rounds, which are both multiplied. In the "
+        "preset experiments the warm-up of RS-GLinCB is longer than these 1,000 rounds with each factor, so its regret "
+        "does not depend on the factor.",
         "Regret is computed from the average rewards of the clusters, which no logistic model fits exactly.",
         "The option `--data FILE` reads the real data from covtype.data or covtype.data.gz; without it the experiment "
         "runs on a stand-in.",

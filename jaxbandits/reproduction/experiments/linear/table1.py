@@ -46,7 +46,8 @@ TABLE1 = setting.FIGURES.experiment(
                 says="the cost per round of {label} grows with t", **_TABLE),
     ),
     notes=(
-        "TOFU runs only on the first 64 seeds. MENU and TOFU are in no figure of the paper.",
+        "TOFU runs only on the first 64 seeds. MENU and TOFU are in no figure of the paper. This experiment has no "
+        "preset tuned.",
         "MENU and CRMM update their estimates only at the ends of epochs; their times are averages over all rounds.",
         "The run is in single precision (float32).",
     ),

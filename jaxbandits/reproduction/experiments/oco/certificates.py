@@ -103,8 +103,7 @@ CERTIFICATES = THEOREMS.experiment(
     notes=(
         "The metric negative_slack is the running maximum of the violation of the path-wise inequality, relative to "
         "its terms.",
-        "In float32, quantities that should be 0 are a few machine epsilons. With a projection that only rescales the "
-        "point they would be 0.1.",
+        "In float32, quantities that should be 0 are a few machine epsilons.",
         "CA-OONS as printed satisfies all these inequalities too; it fails because its surrogate loss does not bound "
         "its loss (oco/e3). For learners without a meta algorithm, metrics of the meta algorithm are 0.",
     ),

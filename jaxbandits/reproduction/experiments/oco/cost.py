@@ -47,11 +47,11 @@ COST = STUDY.experiment(
                       on="d-2", says="the time of CA-OONS grows no faster than N^2"),
     ),
     notes=(
-        "Times are measured with 64 trials side by side, and include drawing the pseudo-Huber losses and evaluating "
-        "their gradients.",
+        "Times are measured with batches of the default number of trials, and include drawing the pseudo-Huber losses "
+        "and evaluating their gradients.",
         "CA-OONS queries N + 1 gradients per round, at the points of all base learners and at its play; 'one gradient' "
-        "queries the gradient only at its play. The cost per round is O(N d^3 + N K) with K <= 3N/2, which is not "
-        "linear in N for large N.",
+        "queries the gradient only at its play. The cost per round is O(N d^3 + N K) for K middle learners, and K is "
+        "at most about 3N/2, so the cost is not linear in N for large N.",
     ),
     figures=(Cost("d"),),
 )

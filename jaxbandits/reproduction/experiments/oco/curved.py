@@ -75,10 +75,10 @@ CURVED = STUDY.experiment(
         "Losses on the unit ball are quadratic losses around a centre 0.5 v_t with noise (L = 1), or pseudo-Huber "
         "losses; learners receive G. For quadratic losses regret is against the best fixed point in hindsight, for "
         "pseudo-Huber losses against the minimiser of the mean loss.",
-        "The bounds have these rates only for large T. In oco/growth the growth after 2^18 rounds is compared with "
-        "that of the bounds.",
-        "Learners do not know the curvature. It makes the regret smaller than for linear losses, so the theorem holds "
-        "a fortiori. The test uses 1 for the hidden constant of the theorem.",
+        "The bound grows as sqrt(T) only for large T. In oco/growth the growth after 2^18 rounds is compared with that "
+        "of the bound.",
+        "Neither the learners nor the theorem use the curvature. The test uses 1 for the hidden constant of the "
+        "theorem.",
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),

@@ -47,6 +47,7 @@ E3 = STUDY.experiment(
         *observations("repaired", rate("played gradients", "values", "played gradients, one a round") < 0.1,
                       on=_PANELS.keys(), says="the regret of the repaired learners stops growing"),
     ),
-    notes=("Without noise all trials are identical. The learners 'played gradients' and 'values' are the repaired "
-        "ones: their meta algorithm receives gradients at the play, or loss values.",),
+    notes=("Without noise all trials are identical. The learners other than 'as printed' are repaired: their meta "
+        "algorithm receives gradients at the play, or loss values. In 'played gradients, one a round' the base "
+        "learners, too, receive the gradient at the play.",),
 )

@@ -76,7 +76,7 @@ ORIGIN = STUDY.experiment(
         "At u = 0 the bound (8) of Theorem 4.1 is O~(0), that is, 0 whatever the hidden constant. The proof has "
         "max(||u||, D_1) with D_1 = 2 in place of ||u||, which leaves the square root of the variances. Both forms are "
         "tested.",
-        "The bounds have these rates only for large T. Step sizes stay at their cap until V_t reaches 16384 G^2, and "
+        "The bounds grow as sqrt(T) only for large T. Step sizes stay at their cap until V_t reaches 16384 G^2, and "
         "longer for CLA-OONS, whose cap decreases as its ball grows. The experiment oco/growth has 2^18 rounds.",
         "As long as step sizes stay at their cap, a learner whose hints are always wrong (panel flips) has a constant "
         "loss per round.",

@@ -82,11 +82,11 @@ RESTARTS = THEOREMS.experiment(
                       says="max D_t <= 2 sqrt(T), which follows from the update", place="Appendix E", **_ROWS),
     ),
     notes=(
-        "At every restart D at least doubles, and after a restart D_t^2 is at least the sum of the norms of the "
-        "gradients, each divided by the largest of them (or by 1 if this is larger). If all gradients have the same "
-        "length of at least 1, this sum is T, so D_T is at least sqrt(T - 1).",
-        "Radii are those of the last round. Gradients shorter than 1 are not normalised, so with G = 0.01 the ball "
-        "takes a hundred times as many rounds to grow.",
+        "At every restart D at least doubles, and after every round D_t^2 is at least the sum of the norms of the past "
+        "gradients, each divided by the largest up to its round (or by 1 if this is larger). If all gradients have the "
+        "same length of at least 1, this sum is T - 1 in round T, so D_T is at least sqrt(T - 1).",
+        "Radii are those of the round of a record point. Gradients shorter than 1 are not normalised, so with G = 0.01 "
+        "the ball takes a hundred times as many rounds to grow.",
     ),
     figures=(
         Curves(x="log2_of_rounds"),

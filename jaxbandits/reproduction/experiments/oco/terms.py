@@ -83,8 +83,9 @@ TERMS = STUDY.experiment(
     ),
     notes=(
         "The terms are ||u||^2 (sqrt(sigma^2) + sqrt(Sigma^2)), G^2 ||u||^2, ||u||^4, G ||u||^3 and G^2 sqrt(sigma + "
-        "frak-G), where frak-G is the paper's Fraktur G. At G = 1 the largest term is G ||u||^3 for ||u|| up to 16, "
-        "and ||u||^4 beyond. As G grows, the last term dominates, which is of order G^2.5.",
+        "frak-G), where frak-G is the paper's Fraktur G. At G = 1 the largest term is the last one for ||u|| = 1, the "
+        "first one for ||u|| = 4, and ||u||^4 for ||u|| = 16 and 64. As G grows, the last term dominates, which is of "
+        "order G^2.5.",
         "Regret is against u = ||u|| e_1, the minimiser of the mean loss; losses multiplied by G have gradients of "
         "norm up to G. The bound hides constants and logarithms; setting them to 1 is our reading.",
     ),
