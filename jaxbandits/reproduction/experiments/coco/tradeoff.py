@@ -151,8 +151,8 @@ TRADEOFF = OWN_STUDY.experiment(
     title="trade-off between regret and violation as the weight of the constraint varies: l1 ball of R^10",
     horizon=10_000,
     seeds=64,
-    presets={"practical": "13 weights for each learner, from 1e-3 to 1e3 times a central value (that of its own preset "
-                          "for OFW-TVC and SCOFW-TVC, set by hand for the others)"},
+    presets={"practical": "13 weights for each learner, from 1e-3 to 1e3 times a central value: that of its preset for "
+                          "OFW-TVC and SCOFW-TVC, the default for OPDP, and set by hand for LPM and Sinha-Vaze"},
     algorithms=_learners,
     panels=lambda horizon: {
         _PANEL: Panel(
