@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "svg.hashsalt": "jaxbandits",
-    "svg.fonttype": "none",
+    "svg.fonttype": "path",  # browsers have neither matplotlib's fonts for formulas nor, on most systems, its text font
     "pdf.fonttype": 42,
     "font.size": 9.0,
     "axes.titlesize": 10.0,
