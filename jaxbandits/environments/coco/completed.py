@@ -49,11 +49,11 @@ class Penalty(NamedTuple):
 def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
     """Minimise the loss over the ball by FISTA, and return the point `[m, n]`.
 
-    The search ends when the duality gap certifies a loss within `tolerance` (1 + loss at 0) of the minimum. If this
+    The search ends when the duality gap certifies a loss within `tolerance * _scale(problem)` of the minimum. If this
     takes more than 20,000 steps, the search ends with a warning.
     """
     none = Penalty(np.zeros((0, start.size)), np.zeros(0), np.zeros(0), 1.0)
-    x, is_certified = _minimise(problem, none, start, _MOST, tolerance, 1.0 + problem.loss(0.0 * start))
+    x, is_certified = _minimise(problem, none, start, _MOST, tolerance, _scale(problem))
     if not is_certified:
         warnings.warn(
             f"the best matrix in hindsight is not certified after {_MOST:,} steps: its loss may be too large, so the "
@@ -72,7 +72,7 @@ def best_feasible(
     constraints, with rows scaled to norm 1, up to `tolerance` times the norm of the target. If this takes more than 200
     steps of the method, the search ends with a warning.
     """
-    scale, size = 1.0 + problem.loss(0.0 * start), max(np.linalg.norm(problem.target), 1e-300)
+    scale, size = _scale(problem), max(np.linalg.norm(problem.target), 1e-300)
     lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
     rows, bounds = rows / lengths[:, None], bounds / lengths
     x, chosen, mu, rho, before = best(problem, start, tolerance), np.zeros(0, int), np.zeros(0), 0.0, np.inf
@@ -96,6 +96,12 @@ def best_feasible(
         stacklevel=2,
     )
     return x
+
+
+def _scale(problem: Problem) -> float:
+    """Return the loss at 0 plus at most 1, but at most twice the loss at 0, which remains relative for tiny losses."""
+    at_zero = problem.loss(np.zeros_like(problem.target))
+    return at_zero + min(1.0, at_zero)
 
 
 def _minimise(

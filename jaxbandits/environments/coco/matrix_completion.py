@@ -264,7 +264,7 @@ class MatrixCompletion:
         """Return the cumulative losses of the best fixed points in hindsight, for matrices of a few thousand entries.
 
         Returns:
-          A dict with `comparator_loss`, the smallest loss in the trace-norm ball of `radius`, up to 1e-6 times the loss
+          A dict with `comparator_loss`, the smallest loss in the trace-norm ball of `radius`, up to 2e-6 times the loss
           of the zero matrix. If `comparator` is "feasible", the dict also has `feasible_comparator_loss`, the smallest
           loss of a point of the ball that satisfies the constraints of all past rounds, and
           `feasible_comparator_excess`, the largest violation of a constraint by the computed point.

@@ -37,6 +37,20 @@ def test_best_is_certified_by_its_gap(radius):
     assert np.sum(gradient * x) + radius * np.linalg.norm(gradient, 2) <= 1e-9 * (1 + given.loss(np.zeros((4, 5))))
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e-3])
+def test_tiny_ratings_are_completed_as_large_ones(size):
+    """The tolerance is relative: an absolute one accepts the zero matrix if the losses are tiny."""
+    large, rows, start = problem(0, 4.0), np.ones((1, 20)), np.zeros((4, 5))
+    tiny = completed.Problem(large.weight, size * large.target, size * large.radius)
+    for best in (
+        lambda given, bound: completed.best(given, start),
+        lambda given, bound: completed.best_feasible(given, rows, np.array([bound]), start),
+    ):
+        expected, found = best(large, 5.0), best(tiny, 5.0 * size)
+        assert large.loss(expected) < 0.9 * large.loss(start)
+        assert tiny.loss(found) == pytest.approx(size**2 * large.loss(expected), rel=1e-3)
+
+
 @pytest.mark.parametrize("radius", [4.0, 100.0])
 def test_best_feasible_is_that_of_the_reference(radius):
     given, rng = problem(1, radius), np.random.default_rng(2)
