@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jaxbandits.base.errors import InputError
+
 _HALVINGS = 60  # number of bisection steps, enough for float64
 
 
@@ -68,8 +70,13 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
 
     The expected stopping time of a learner with error probability at most delta is at least T* kl(delta, 1 - delta)
     (Theorem 1). As in the paper, two nested bisections solve g_b = y for x_b(y), and F(y) = 1 for y.
+
+    Raises:
+      InputError: unless there are at least two arms, and only one of them has the largest mean.
     """
     best = int(np.argmax(means))
+    if len(means) < 2 or sorted(means)[-2] == means[best]:
+        raise InputError(f"means must have one largest entry and at least one other entry, got {list(means)}")
     top, others = means[best], [mean for i, mean in enumerate(means) if i != best]
 
     def parts(mean: float, x: float) -> tuple[float, float]:
@@ -85,14 +92,22 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
             low, high = (share, high) if over + share / (1.0 - share) * under < y else (low, share)
         return low / (1.0 - low)
 
-    low, high = 0.0, min(divergence(top, mean) for mean in others)
-    for _ in range(_HALVINGS):
-        y = 0.5 * (low + high)
+    def is_below(y: float) -> bool:
+        """Return whether F(y) < 1, and hence whether y is below the solution."""
         total = 0.0
         for mean in others:
             over, under = parts(mean, ratio(mean, y))
             total += over / under
-        low, high = (y, high) if total < 1.0 else (low, y)
+        return total < 1.0
+
+    low, high = 0.0, min(divergence(top, mean) for mean in others)
+    if math.isinf(high):  # all other means are 0
+        high = 1.0
+        while is_below(high):
+            high *= 2.0
+    for _ in range(_HALVINGS):
+        y = 0.5 * (low + high)
+        low, high = (y, high) if is_below(y) else (low, y)
     x = np.array([1.0 if i == best else ratio(mean, low) for i, mean in enumerate(means)])
     return x / x.sum(), float(x.sum() / low)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
+from jaxbandits.base.errors import InputError
 from jaxbandits.duels import DuelingArms
 from jaxbandits.theory import classics
 
@@ -26,7 +27,7 @@ def test_the_regret_of_etc_is_the_probability_of_the_wrong_arm():
     assert classics.ucb_bound(0.5, n) == pytest.approx(1.5 + 32 * np.log(1000.0))
 
 
-@pytest.mark.parametrize("means", [[0.5, 0.45, 0.43, 0.4], [0.2, 0.6]])
+@pytest.mark.parametrize("means", [[0.5, 0.45, 0.43, 0.4], [0.2, 0.6], [0.5, 0.0], [0.0, 0.7, 0.0], [0.999, 0.0]])
 def test_no_proportions_are_better_than_the_optimal_ones(means, rng):
     """T*^-1 is the largest of the least transport costs; at w* those of all arms are equal."""
 
@@ -48,6 +49,15 @@ def test_no_proportions_are_better_than_the_optimal_ones(means, rng):
         assert min(costs(other)) <= 1.0 / time
     wanted = time * classics.divergence(0.1, 0.9)
     assert classics.least_stopping_time(means, 0.1) == pytest.approx(wanted)
+
+
+def test_proportions_need_a_unique_best_arm():
+    with pytest.raises(InputError, match="one largest entry"):
+        classics.optimal_proportions([0.5, 0.2, 0.5])
+    with pytest.raises(InputError, match="at least one other"):
+        classics.optimal_proportions([0.5])
+    _, time = classics.optimal_proportions([1.0, 0.0])  # by symmetry each arm has half of the plays
+    assert time == pytest.approx(1.0 / np.log(2.0))
 
 
 def test_lower_bounds_of_duels():
