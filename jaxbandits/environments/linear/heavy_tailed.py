@@ -153,9 +153,10 @@ class HeavyTailed:
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
     def admits(self, state: HeavyTailedState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return True if the index of the arm is in range."""
-        del state, obs
-        return (decision.index >= 0) & (decision.index < self.n_arms)
+        """Return True if the index of the arm is in range and the arm is available."""
+        del state
+        is_arm = (decision.index >= 0) & (decision.index < self.n_arms)
+        return is_arm if obs.mask is None else is_arm & obs.mask[jnp.clip(decision.index, 0, self.n_arms - 1)]
 
     def at_record(self, state: HeavyTailedState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`, the Euclidean distance between the recommended parameter `[d]` and theta*."""

@@ -232,6 +232,15 @@ def test_regret_is_against_the_best_available_arm(longest, key, monkeypatch):
     assert regret.min() > -1e-15 and (best < means.max()).any()
 
 
+def test_an_arm_that_is_not_available_is_inadmissible(key):
+    """Its regret may be negative, so that it must not pass unnoticed."""
+    env = HeavyTailed(dim=2, n_arms=5, available=2)
+    state = env.init(key)
+    obs = env.observe(key, T0, state)
+    found = [bool(env.admits(state, obs, ArmDecision(jnp.int32(k), state.arms[k % 5]))) for k in range(-1, 6)]
+    np.testing.assert_array_equal(found, [False, *np.asarray(obs.mask), False])
+
+
 def test_all_available_needs_no_mask(key):
     env = HeavyTailed(dim=2, n_arms=5, available=5)
     assert jax.eval_shape(lambda: env.observe(key, T0, env.init(key))).mask is None
