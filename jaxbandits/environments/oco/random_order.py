@@ -27,7 +27,10 @@ from jaxbandits.environments.oco.sequences import along_first, point
 from jaxbandits.numerics import losses, rng
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.linalg import Vector
+from jaxbandits.tracing.batching import fori_loop
 from jaxbandits.types import FullInformation, PointDecision, Recommendation
+
+_LARGEST_ERROR = 4e-3  # estimate eps n^1.5 of the error of the last mean of a pass above which sums are compensated
 
 
 class RandomOrderState(NamedTuple):
@@ -35,8 +38,8 @@ class RandomOrderState(NamedTuple):
 
     pool: jax.Array  # [n, d]  c v_1, ..., c v_n
     order: jax.Array  # [n] int32, losses drawn in this pass, followed by the remaining losses
-    pool_sum: Vector  # [d]  sum of the pool
-    left_sum: Vector  # [d]  sum of the remaining losses of this pass
+    pool_sum: Any  # [d]  sum of the pool; a `CompensatedSum` if rounding errors of a plain sum would matter
+    left_sum: Any  # [d]  sum of the remaining losses of this pass, of the same type
     gradients: CompensatedSum  # [d]  sum of the gradients
     mean_gradients: CompensatedSum  # [d]  sum of grad F_t
 
@@ -58,6 +61,11 @@ class RandomOrder:
     Each round takes one step of a Fisher-Yates shuffle, which moves one of the remaining vectors to the front. A round
     therefore costs $O(1)$, and no permutation is drawn at the start of a pass. The order of a pass is uniformly random
     and independent of the previous order.
+
+    Numerics: the sum of the remaining vectors, which gives $F_t$, is reduced by one vector per round. For large pools
+      (above about 1,000 vectors in float32) it is a Kahan sum, since at the end of a pass the rounding errors of a
+      plain sum would exceed what remains: with 10^6 vectors in float32, the last mean would be wrong by 20
+      (float32/test_sea_environments.py::test_the_mean_of_what_a_large_pool_has_left).
 
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
       Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022, random order model. The instance is ours.
@@ -82,7 +90,7 @@ class RandomOrder:
         directions = rng.unit_vectors(key, self.pool_size, self.dim)
         center = along_first(self.mean, self.dim)
         pool = (center + self.noise_scale * directions) * self.loss_scale
-        total = jnp.sum(pool, axis=0)
+        total = self._sum(pool)
         order = jnp.arange(self.pool_size, dtype=jnp.int32)
         nothing = CompensatedSum.init(jnp.zeros(self.dim))
         return RandomOrderState(pool, order, total, total, nothing, nothing)
@@ -97,13 +105,14 @@ class RandomOrder:
         order, drawn, position = draw_without_replacement(key, t, state.order)
         slope = state.pool[drawn]
         left_sum = trees.where(position == 0, state.pool_sum, state.left_sum)
-        mean = (1.0 / (self.pool_size - position).astype(jnp.result_type(float))) * left_sum
+        remaining = left_sum.total if isinstance(left_sum, CompensatedSum) else left_sum
+        mean = (1.0 / (self.pool_size - position).astype(jnp.result_type(float))) * remaining
         loss = losses.Linear(slope)
         values, gradients = losses.evaluate(loss, decision.query)
         outcome = RandomOrderOutcome(loss.value(decision.play), losses.Linear(mean).value(decision.play))
         state = state._replace(
             order=order,
-            left_sum=left_sum - slope,
+            left_sum=left_sum.add(-slope) if isinstance(left_sum, CompensatedSum) else left_sum - slope,
             gradients=state.gradients.add(slope),
             mean_gradients=state.mean_gradients.add(mean),
         )
@@ -168,6 +177,13 @@ class RandomOrder:
         left = np.arange(n, 0.0, -1.0)  # the mean of r remaining vectors has variance S^2 (1/r - 1/n)
         length = (first + spread * (1.0 / left - 1.0 / n)) ** 0.5
         return passes * length.sum() + length[:rest].sum()
+
+    def _sum(self, pool: jax.Array) -> Vector | CompensatedSum:
+        """Return the sum `[d]` of the pool, from which the vectors of a pass are subtracted one by one."""
+        if jnp.finfo(pool.dtype).eps * self.pool_size**1.5 < _LARGEST_ERROR:
+            return jnp.sum(pool, axis=0)
+        zero = CompensatedSum.init(jnp.zeros(self.dim, pool.dtype))
+        return fori_loop(0, self.pool_size, lambda i, total: total.add(pool[i]), zero)
 
     def _deviations(self, rounds: int) -> float:
         """Return an upper bound on the sum of sigma_t / S over the first `rounds` rounds of a pass."""
