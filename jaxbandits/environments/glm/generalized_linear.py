@@ -42,7 +42,7 @@ class GeneralizedLinear:
 
     Raises (by `validate`):
       InputError: if arms, table or theta have the wrong shape, if arms are given together with `fresh_arms`, if a table
-        is given without `fresh_arms`, or if x'theta* takes both signs and the link is not defined around 0.
+        is given without `fresh_arms`, or if the link is not defined at x'theta* for an arm x.
     """
 
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Section 5"
@@ -114,6 +114,27 @@ class GeneralizedLinear:
             if not self.fresh_arms:
                 raise InputError("a table has new arms in every round; set fresh_arms=True")
             _warn_of_long_arms(self.table)
+        self._check_means()
+
+    def _check_means(self) -> None:
+        """Raise InputError if the link is not defined at x'theta* for a given arm x and a possible theta*."""
+        arms = self.arms if self.table is None else self.table
+        middle = self.center if self.theta is None else self.theta
+        if arms is None or middle is None:
+            return
+        arms, middle = np.asarray(arms, float), np.asarray(middle, float)
+        middle = np.expand_dims(middle, (-2,) if self.table is None else (-3, -2))
+        spread = np.linalg.norm(arms, axis=-1) if self.theta is None else np.zeros(arms.shape[:-1])
+        bound = np.expand_dims(np.asarray(self.norm_bound, float), (-1,) if self.table is None else (-2, -1))
+        z = np.sum(arms * middle, axis=-1)
+        for end in (z - bound * spread, z + bound * spread):
+            outside = ~np.isfinite(np.asarray(self.link.log_partition(jnp.asarray(end))))
+            if outside.any():
+                raise InputError(
+                    f"GeneralizedLinear.link: {type(self.link).__name__} is not defined, or overflows, at "
+                    f"x'theta* = {end[outside].flat[0]:.6g}, which an arm x can have: change the arms, or theta (or "
+                    "center and norm_bound)"
+                )
 
     @property
     def max_horizon(self) -> int | None:

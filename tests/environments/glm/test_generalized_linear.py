@@ -216,9 +216,26 @@ class TestInput:
         with pytest.raises(InputError, match=message):
             validate(GeneralizedLinear(**({"dim": 2, "n_arms": 4} | fields)))
 
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"theta": np.array([1.0, 0.0])},
+            {"center": np.array([-2.0, -2.0]), "norm_bound": 3.0},
+            {"center": np.array([-2.0, -2.0]), "norm_bound": 3.0, "fresh_arms": True, "table": True},
+        ],
+    )
+    def test_parameters_at_which_the_link_has_no_mean_are_refused(self, fields):
+        """Otherwise rewards are negative, and regret is a number without a meaning."""
+        arms = np.array([[1.0, 0.0], [0.0, 1.0]])
+        given = {"table": np.stack([arms, arms])} if fields.get("table") is not None else {"arms": arms}
+        made = {"dim": 2, "n_arms": 2, "link": Exponential(margin=0.5)} | fields | given
+        with pytest.raises(InputError, match=r"Exponential is not defined, or overflows, at x'theta\* = [01],"):
+            validate(GeneralizedLinear(**made))
+        validate(GeneralizedLinear(**made | {"link": Gaussian()}))
+
     def test_a_link_that_is_not_defined_around_0_needs_arms_and_a_center(self):
         validate(GeneralizedLinear.exponential())
-        validate(GeneralizedLinear(dim=2, n_arms=4, link=Exponential(), arms=ARMS, theta=np.full(2, -9.0)))
+        validate(GeneralizedLinear(dim=2, n_arms=4, link=Exponential(), arms=np.full((4, 2), 0.5), theta=-np.ones(2)))
 
     def test_long_arms_are_allowed_with_a_warning(self):
         with pytest.warns(UserWarning, match="an arm has norm 2"):
