@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.engine.late_feedback import require_prompt
 from jaxbandits.engine.meters import Meter, Round
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import inverse_factors
@@ -32,7 +33,8 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
         ||theta_t+1 - theta*||^2_{H_t+1} <= 4 lambda S^2 + 2 eta sum_s [l_s(theta*) - l_s(theta_s+1)]
             + (2 eta R S C_mu / g) sum_s ||theta_s - theta_s+1||^2 - sum_s ||theta_s - theta_s+1||^2_{H_s}
 
-    Increments of both sides are summed, so that the value at a record point is the slack at that round.
+    Increments of both sides are summed, so that the value at a record point is the slack at that round. If feedback is
+    delayed or batched, an `InputError` is raised during tracing.
 
     Args:
       largest_slope: `C_mu`, sup of mu' over arms and parameters; None: over the learner's ball and unit arms.
@@ -40,6 +42,7 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
     """
 
     def measure(r: Round) -> jax.Array:
+        require_prompt(r.algorithm, r.environment, name)
         learner, link, star, x = r.algorithm, r.algorithm.link, r.env_state.theta, r.decision.x
         eta, radius, g = learner.eta, learner.norm_bound, link.dispersion
         bound = learner.largest_slope if largest_slope is None else largest_slope

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.base.deprecation import alias
+from jaxbandits.engine.late_feedback import require_prompt
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.simulation import Meter, Round
 
@@ -30,7 +31,12 @@ def coverage(name: str = "error_ratio") -> Meter:
 
 
 def is_truncated(r: Round) -> Any:
-    """Return 1 if CRTM replaces the reward of the round by 0, else 0."""
+    """Return 1 if CRTM replaces the reward of the round by 0, else 0.
+
+    Raises:
+      InputError: during tracing, if feedback is delayed or batched.
+    """
+    require_prompt(r.algorithm, r.environment, "is_truncated")
     width = regression.add_arm(r.algorithm.mode, r.state.estimate, r.decision.x).width
     return jnp.where(width * jnp.abs(r.feedback.reward) > r.state.threshold, 1.0, 0.0)
 

@@ -189,6 +189,19 @@ def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | 
     return Late(delay) if delay else AtOnce()
 
 
+def require_prompt(algorithm: Algorithm, environment: Environment, name: str) -> None:
+    """Check that a round updates the learner with its own decision and feedback, as some meters assume.
+
+    Raises:
+      InputError: if feedback is delayed or batched; the message begins with `name`, the name of the meter.
+    """
+    if not isinstance(update_schedule(algorithm, environment), AtOnce):
+        raise InputError(
+            f"{name} compares the states before and after a round with the decision and the feedback of this round, "
+            f"but {type(environment).__name__} delays the feedback: measure it without delays and batches"
+        )
+
+
 def _fold_in(stream: jax.Array, t: jax.Array) -> jax.Array:
     with own_code():
         return rng.fold_in(stream, t)

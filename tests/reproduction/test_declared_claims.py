@@ -194,7 +194,9 @@ def test_what_crtm_truncates():
     decision = ArmDecision(index=jnp.int32(0), x=jnp.asarray([1.0, 0.0]))
     for reward, dropped in ((1.5, 1.0), (-1.5, 1.0), (1.3, 0.0), (-1.3, 0.0)):
         told_one = Reward(reward=jnp.asarray(reward))
-        played = types.SimpleNamespace(algorithm=learner, state=state, decision=decision, feedback=told_one)
+        played = types.SimpleNamespace(
+            algorithm=learner, environment=None, state=state, decision=decision, feedback=told_one
+        )
         assert float(meters.is_truncated(played)) == dropped
         after = learner.update(jax.random.key(0), jnp.int32(0), state, None, decision, told_one)
         assert (float(after.estimate.theta[0]) == 0.0) == bool(dropped)

@@ -10,10 +10,13 @@ import pytest
 from jaxbandits import simulation
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.diagnostics import glm as glm_meters
 from jaxbandits.engine import meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.environments.operators.batched import with_batches
+from jaxbandits.environments.operators.delayed import with_delay
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, Reward
@@ -45,6 +48,14 @@ def test_slack_meter_is_equation_11():
     slack, thetas = jax.jit(lambda rows: jax.lax.scan(round_, algorithm.init(KEY), rows)[1])(rows)
     expected = -lemma_4(FAMILIES["poisson"], 1.0, 0.7, xs, rs, star, np.asarray(thetas))
     np.testing.assert_allclose(np.cumsum(slack), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("late", [lambda env: with_delay(env, 3), lambda env: with_batches(env, 3)])
+def test_slack_is_not_measured_with_late_feedback(late):
+    """The estimate then moves by the arm and the reward of another round than those of the meter's round."""
+    environment, algorithm = late(GeneralizedLinear(dim=2, n_arms=5)), GLBOMD(dim=2, norm_bound=1.0)
+    with pytest.raises(InputError, match="lemma_4_slack compares the states before and after a round"):
+        simulation.simulate(algorithm, environment, 9, 1, meters=[glm_meters.lemma_4_slack()], progress=False)
 
 
 @pytest.mark.slow
