@@ -28,6 +28,7 @@ from jaxbandits.types import FullInformation, PointDecision, Recommendation
 _LOSSES = {"squared": losses.SquaredError, "logistic": losses.Logistic}
 _BLOCK = 4096  # rows whose losses are evaluated together at record points
 _ORDERS = ("shuffled", "iid", "given")
+_LARGEST_RESIDUAL = 1e-6  # largest scaled gradient at a best fit, which is at most 1
 
 
 class Table(NamedTuple):
@@ -231,13 +232,31 @@ def best_fit(features: np.ndarray, targets: np.ndarray, loss: str) -> np.ndarray
     if loss == "squared":
         return np.linalg.lstsq(features, targets, rcond=None)[0]
 
+    lengths = np.linalg.norm(features, axis=0)
+    lengths = np.where(lengths > 0.0, lengths, 1.0)
+    x = _newton(features, targets)
+    if x is None or _residual(features / lengths, targets, x * lengths) > _LARGEST_RESIDUAL:
+        # The Hessian is numerically singular if the columns have very different lengths.
+        x = _newton(features / lengths, targets)
+        x = None if x is None else x / lengths
+    if x is None:
+        raise InputError(
+            "the classes are linearly separable (or nearly so), so the logistic loss has no minimiser: pass a "
+            "comparator"
+        )
+    return x
+
+
+def _newton(features: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
+    """Return the point `[d]` at which Newton's method for the logistic loss ends; None if it does not end."""
+
     def total(x: np.ndarray) -> float:
         return float(np.sum(np.logaddexp(0.0, -targets * (features @ x))))
 
     x = np.zeros(features.shape[1])
     for _ in range(100):
         margin = targets * (features @ x)
-        gradient = features.T @ _slopes(features, targets, loss, x)
+        gradient = features.T @ _slopes(features, targets, "logistic", x)
         weight = 0.25 / np.cosh(np.clip(0.5 * margin, -300.0, 300.0)) ** 2
         step = -np.linalg.lstsq((features * weight[:, None]).T @ features, gradient, rcond=None)[0]
         size = 1.0
@@ -246,9 +265,13 @@ def best_fit(features: np.ndarray, targets: np.ndarray, loss: str) -> np.ndarray
         if np.linalg.norm(step) <= 1e-10 * (1.0 + np.linalg.norm(x)):
             return x
         x = x + size * step
-    raise InputError(
-        "the classes are linearly separable (or nearly so), so the logistic loss has no minimiser: pass a comparator"
-    )
+    return None
+
+
+def _residual(features: np.ndarray, targets: np.ndarray, x: np.ndarray) -> float:
+    """Return the largest gradient of the logistic loss at x, per square root of a row, for columns of length 1."""
+    gradient = features.T @ _slopes(features, targets, "logistic", x)
+    return float(np.max(np.abs(gradient))) / np.sqrt(len(features))
 
 
 def _slopes(features: np.ndarray, targets: np.ndarray, loss: str, x: np.ndarray) -> np.ndarray:

@@ -320,6 +320,16 @@ def test_best_fit_minimises_the_mean_loss(loss, rng):
     assert mean(x) <= other.fun + 1e-12
 
 
+@pytest.mark.parametrize("units", [(1e8, 1.0), (1e150, 1e-3), (1e-12, 1e3)])
+def test_best_fit_does_not_depend_on_the_units_of_columns(units, rng):
+    """Newton's method on such columns would drop the short one, since the Hessian has the squares of their lengths."""
+    features = rng.standard_normal((50, 2))
+    targets = (features.sum(axis=1) + 2.0 * rng.standard_normal(50) > 0.0).astype(float)
+    expected = DataStream.from_arrays(features, targets, loss="logistic").table.best
+    found = DataStream.from_arrays(features * units, targets, loss="logistic").table.best
+    np.testing.assert_allclose(found * units, expected, rtol=1e-6)
+
+
 @pytest.mark.slow
 def test_regret_against_the_best_fit_is_never_negative_for_a_fixed_point(key, rng):
     features, targets = table(rng, 50, 3, "squared")
