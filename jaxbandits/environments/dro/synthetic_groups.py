@@ -174,6 +174,8 @@ class SyntheticGroups:
         are 1, the best q minimises the norm of this sum.
         """
         scale = np.ones(len(a)) if weights is None else np.asarray(weights, float)
+        unit = _unit_of(float(scale.max()))
+        scale = scale / unit
         gram, radius = a @ a.T, float(self.radius)
 
         def dual(q: np.ndarray) -> tuple[float, np.ndarray]:
@@ -185,7 +187,8 @@ class SyntheticGroups:
             return mass * level - HALF_NORMAL * s * length, scale * risks
 
         start = saddle.shortest(gram, k) if weights is None else np.full(len(a), 1.0 / len(a))
-        return saddle.optimum(dual, start, k)
+        value, gap, q, risks = saddle.optimum(dual, start, k)
+        return saddle.Optimum(unit * value, unit * gap, q, unit * risks)
 
     def sample(self, key: jax.Array, state: GroupsState, group: jax.Array) -> tuple[Vector, jax.Array]:
         """Draw one row from each of the listed groups: features `[Q, d]` and labels `[Q]` in {-1, 1}."""
@@ -238,6 +241,14 @@ def _key_of(words: jax.Array) -> jax.Array:
     """Return the key with these words, for the generator that `simulate` uses."""
     high, low = jnp.split(words.astype(jnp.uint32), 2)
     return jax.random.wrap_key_data((high << 16) | low, impl="threefry2x32")
+
+
+def _unit_of(largest: float) -> float:
+    """Return the power of two by which the weights b are divided, since the solver fails for risks far from 1.
+
+    The division is exact. If the largest of the weights lies in [0.1, 100], the power is 1.
+    """
+    return 1.0 if 0.1 <= largest <= 100.0 else 2.0 ** math.ceil(math.log2(largest))
 
 
 def _best_norm(slope: float, radius: float) -> float:

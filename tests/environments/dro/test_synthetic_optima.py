@@ -124,6 +124,17 @@ def test_the_weighted_optimum_by_scalar_search(short_run):
     assert answer.value == pytest.approx(found.fun, abs=1e-8)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e6])
+def test_the_weighted_optimum_has_the_unit_of_the_weights(unit, rng):
+    """The solver's tolerances are absolute, so that it would stop too early, or make no progress."""
+    a, weights = 0.4 * rng.normal(size=(4, 5)), np.array([1.0, 0.7, 1.3, 0.5])
+    environment = SyntheticGroups(dim=5, n_groups=4)
+    expected, found = (environment._optimum(a, 1, factor * weights) for factor in (1.0, unit))
+    assert expected.gap <= 1e-8 and found.gap <= 1e-8 * unit
+    assert found.value == pytest.approx(unit * expected.value, rel=1e-7)
+    np.testing.assert_allclose(found.risks, unit * expected.risks, rtol=1e-3)
+
+
 def test_the_optimum_by_an_outside_solver(short_run):
     """The quadratic program for q, by cvxpy."""
     cvxpy = pytest.importorskip("cvxpy")
