@@ -17,6 +17,7 @@ from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics import elementary, rng
@@ -89,6 +90,11 @@ def reward_lipschitz(link: Link, reward: ArrayLike, bound: ArrayLike) -> jax.Arr
     """
     high, low = link.mean(jnp.asarray(bound)), link.mean(jnp.negative(bound))
     return jnp.maximum(jnp.abs(high - reward), jnp.abs(low - reward)) / link.dispersion
+
+
+def is_defined_around_zero(link: Link) -> bool:
+    """Return True if the mean of a link, or of every link of a sweep, is defined at z = 0."""
+    return bool(np.all(np.isfinite(link.slope_bounds(jnp.zeros(()), jnp.zeros(()))[1])))
 
 
 @pytree

@@ -20,7 +20,7 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, shared,
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
-from jaxbandits.estimation.links import Bernoulli, Exponential, Link
+from jaxbandits.estimation.links import Bernoulli, Exponential, Link, is_defined_around_zero
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Recommendation, Reward
@@ -92,7 +92,7 @@ class GeneralizedLinear:
         if not isinstance(self.link, Link):
             raise InputError(f"link must be a link such as links.Bernoulli(), got {type(self.link).__name__}")
         has_both_signs = (self.arms is None and self.table is None) or (self.theta is None and self.center is None)
-        if has_both_signs and not np.all(np.isfinite(self.link.slope_bounds(jnp.zeros(()), jnp.zeros(()))[1])):
+        if has_both_signs and not is_defined_around_zero(self.link):
             raise InputError(
                 f"GeneralizedLinear.link must be defined around 0, but {type(self.link).__name__} is not; otherwise "
                 "give arms (or a table), and theta or a center, as GeneralizedLinear.exponential() does"

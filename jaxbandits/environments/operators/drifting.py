@@ -18,6 +18,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.environments.operators.operator import Operator, example_environment
+from jaxbandits.estimation.links import is_defined_around_zero
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.batching import cond
@@ -118,7 +119,7 @@ class Drifting(Operator):
         return cls(environment=example_environment())
 
     def check(self) -> None:
-        """Raise InputError if the wrapped environment has no parameter that can drift."""
+        """Raise InputError if the wrapped environment has no parameter that can drift, or not by this drift."""
         super().check()
         inside = self.environment
         while isinstance(inside, Operator):
@@ -127,6 +128,12 @@ class Drifting(Operator):
             raise InputError(
                 "Drifting.environment must have a parameter that can move (a method moved(state, theta)), but "
                 f"{type(inside).__name__} has none"
+            )
+        link = getattr(inside, "link", None)
+        if isinstance(self.drift, PiecewiseDrift) and link is not None and not is_defined_around_zero(link):
+            raise InputError(
+                f"Drifting.drift must not be PiecewiseDrift, because x'theta takes both signs for random directions of "
+                f"theta, where {type(link).__name__} is not defined"
             )
 
     def init(self, key: jax.Array) -> DriftingState:

@@ -1,7 +1,8 @@
 """Base class of operators, which delegates instance, arms, admissibility and metrics to the wrapped environment.
 
-An operator uses a separate random stream. Instance and noise are therefore the same, bit for bit, with and without the
-operator, so that runs with and without it are paired.
+An operator uses a separate random stream, which depends on the number of operators inside it. Instance, noise and inner
+operators are therefore the same, bit for bit, with and without the outermost operator, so that runs with and without it
+are paired. Without an inner operator, the draws of those around it are different.
 """
 
 import abc

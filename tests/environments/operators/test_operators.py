@@ -415,6 +415,10 @@ def assert_refused(message, make, learner=None):
 def test_what_is_not_supported_is_refused_in_one_line():
     late = with_delay(INSIDE, 3)
     assert_refused(
+        r"Drifting\.drift must not be PiecewiseDrift, because x'theta takes both signs .* Exponential is not defined",
+        lambda: with_drift(with_delay(GeneralizedLinear.exponential(), 3), PiecewiseDrift(period=2)),
+    )
+    assert_refused(
         "MENU needs the feedback of a round before the next round, but the feedback of .* has a delay of 3",
         lambda: late,
         MENU(dim=2),
