@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 
 _HALVINGS = 60  # number of bisection steps, enough for float64
@@ -34,8 +35,13 @@ def duel_constant(preferences: np.ndarray, *, against_winner: bool = False) -> f
     Args:
       preferences: `[K, K]` p_ij, the probability that i beats j, with a Condorcet winner.
       against_winner: if True, j is always the Condorcet winner, as in the bound for RMED1 (Theorem 3).
+
+    Raises:
+      InputError: if no arm beats all others with a probability above 1/2.
     """
     winner = int(np.argmax((preferences > 0.5).sum(axis=1)))
+    if not (np.delete(preferences[winner], winner) > 0.5).all():
+        raise InputError("preferences must have a Condorcet winner, an arm that beats every other arm")
     gap, total = preferences[winner] - 0.5, 0.0
     for i, row in enumerate(preferences):
         opponents = [winner] if against_winner else np.flatnonzero(row < 0.5)
@@ -49,19 +55,26 @@ def etc_regret(gap: float, horizon: int, exploration: int) -> float:
 
     After m plays of each arm, the difference of the empirical means is N(D, 2 / m), so that the worse arm is chosen
     with probability Phi(-D sqrt(m / 2)).
+
+    Raises:
+      InputError: if the horizon is shorter than the exploration, which takes 2 m rounds.
     """
+    if horizon < 2 * exploration:
+        raise InputError(f"horizon must be at least {2 * exploration} (twice the exploration), got {horizon}")
     wrong = 0.5 * math.erfc(0.5 * gap * math.sqrt(exploration))
     return gap * (exploration + (horizon - 2 * exploration) * wrong)
 
 
 def etc_bound(gap: float, horizon: int) -> float:
-    """Return the bound (6.6) of Lattimore & Szepesvari on the regret of ETC with the m of (6.5), for horizon n."""
+    """Return the bound (6.6) of Lattimore & Szepesvari on the regret of ETC with the m of (6.5), for gap > 0."""
+    gap = ranges.real("gap", gap, "(0, inf)")
     log_term = max(0.0, math.log(horizon * gap * gap / 4.0))
     return min(horizon * gap, gap + 4.0 / gap * (1.0 + log_term))
 
 
 def ucb_bound(gap: float, horizon: int) -> float:
-    """Return the bound 3 D + 16 log n / D of Lattimore & Szepesvari, Theorem 7.1, for two arms with gap D."""
+    """Return the bound 3 D + 16 log n / D of Lattimore & Szepesvari, Theorem 7.1, for two arms with gap D > 0."""
+    gap = ranges.real("gap", gap, "(0, inf)")
     return 3.0 * gap + 16.0 * math.log(horizon) / gap
 
 

@@ -51,6 +51,18 @@ def test_no_proportions_are_better_than_the_optimal_ones(means, rng):
     assert classics.least_stopping_time(means, 0.1) == pytest.approx(wanted)
 
 
+def test_bounds_outside_of_their_range_are_refused():
+    for bound in (classics.etc_bound, classics.ucb_bound):
+        for gap in (0.0, -0.5, np.nan):
+            with pytest.raises(InputError, match=r"gap must lie in \(0, inf\)"):
+                bound(gap, 100)
+    assert classics.etc_regret(0.5, 40, 20) == pytest.approx(10.0)
+    with pytest.raises(InputError, match="horizon must be at least 40"):  # the formula would give more than 39 D
+        classics.etc_regret(0.5, 39, 20)
+    with pytest.raises(InputError, match="Condorcet winner"):
+        classics.duel_constant(np.array([[0.5, 0.6, 0.4], [0.4, 0.5, 0.6], [0.6, 0.4, 0.5]]))
+
+
 def test_proportions_need_a_unique_best_arm():
     with pytest.raises(InputError, match="one largest entry"):
         classics.optimal_proportions([0.5, 0.2, 0.5])
