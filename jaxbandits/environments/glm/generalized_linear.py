@@ -179,6 +179,9 @@ class GeneralizedLinear:
         z = decision.x @ state.theta
         best = _best(obs.arms, state.theta) if self.fresh_arms else state.best
         regret = self.link.mean(best) - self.link.mean(z)
+        is_defined = getattr(self.link, "is_defined", None)
+        if is_defined is not None:  # theta may drift to where the mean has no meaning
+            regret = jnp.where(is_defined(best) & is_defined(z), regret, jnp.nan)
         return state, Reward(self.link.sample(key, z)), RegretOutcome(regret)
 
     def admits(self, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision) -> jax.Array:

@@ -10,7 +10,7 @@ from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.environments.operators.drifting import Drifting
+from jaxbandits.environments.operators.drifting import Drifting, Given
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
 from jaxbandits.numerics import rng
 from jaxbandits.simulation import simulate
@@ -128,6 +128,15 @@ class TestRounds:
             means = MEANS["bernoulli"](table[t] @ THETA)
             _, _, outcome = compiled.step(env, jax.random.key(3), jnp.int32(t), state, obs, decide(env, obs, 2))
             np.testing.assert_allclose(outcome.regret, means.max() - means[2], atol=1e-12)
+
+    def test_regret_is_missing_where_the_link_has_no_mean(self):
+        """After a drift of theta from negative to positive x'theta, of one arm at first and then of both."""
+        arms, path = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[-1.0, -2.0], [-1.0, 0.5], [0.5, 0.5]])
+        inside = GeneralizedLinear(dim=2, n_arms=2, arms=arms, theta=path[0], link=Exponential(margin=0.5))
+        env = Drifting(environment=inside, drift=Given(path=path))
+        result = simulate(Uniform(dim=2), env, 3, 8, record_points=3, progress=False)
+        regret = result["Uniform"].values["regret"]
+        assert np.isin(regret[..., 0], [0.0, 0.5]).all() and np.isnan(regret[..., 1:]).all()
 
     def test_fixed_arms_do_not_change(self):
         env = as_arrays(GeneralizedLinear(dim=2, n_arms=6))
