@@ -64,6 +64,8 @@ class Domain(Protocol):
 
 
 ConvexSet: TypeAlias = Any  # a set that has those members of `Domain` that the caller needs
+_STEPS = 100  # of the search for a half-space between a set and the origin
+_LEAST_DISTANCE = 1e-4  # of the origin from a set that is rejected, relative to the norms of points of the set
 MEMBERS = ("diameter", "zero", "center", "inner_radius", "outer_radius", "project", "lmo", "contains")
 
 
@@ -110,12 +112,13 @@ def check_member(domain: ConvexSet, x: Point, shape: Shape, name: str) -> None:
 
 
 def check_origin(domain: ConvexSet, shape: Shape, name: str) -> None:
-    """Check that a domain contains the origin; sweeps and sets without `contains` are not checked.
+    """Check that a domain contains the origin; sweeps, and sets without `contains` and `lmo`, are not checked.
 
     Raises:
       InputError: if it does not; the message begins with `name`, the name of the field that contains the domain.
     """
-    if not _has_member(domain, points.zeros(shape), shape):
+    is_outside = not _has_member(domain, points.zeros(shape), shape)
+    if is_outside or (not hasattr(domain, "contains") and _is_separated(domain, shape)):
         raise InputError(f"{name} must contain the origin, which {format_value(domain)} does not")
 
 
@@ -131,6 +134,28 @@ def _has_member(domain: ConvexSet, x: Point, shape: Shape) -> bool:
 
     # Points given in float32 may lie outside by more than a rounding error of float64, which is no mistake.
     return not is_single or lies_inside(float) or lies_inside(jnp.float32)
+
+
+def _is_separated(domain: ConvexSet, shape: Shape) -> bool:
+    """Return True if Frank-Wolfe steps find a half-space that separates a set from the origin.
+
+    The steps minimise the norm. A point x with <x, v> > 0 for all v in the set proves that the origin lies outside.
+    """
+    is_array = isinstance(shape, int) or all(isinstance(side, int) for side in shape)
+    is_single = all(np.ndim(leaf) in (0, 2) for leaf in jax.tree.leaves(domain))
+    if not (is_array and is_single and hasattr(domain, "lmo") and hasattr(domain, "zero")):
+        return False
+    x, size = np.asarray(domain.zero(shape), float), 0.0
+    for _ in range(_STEPS):
+        vertex = np.asarray(domain.lmo(jnp.asarray(x))[0], float)
+        size = max(size, float(np.linalg.norm(vertex)))
+        if np.linalg.norm(x) <= _LEAST_DISTANCE * size:
+            return False
+        if np.vdot(x, vertex) > _LEAST_DISTANCE * size * np.linalg.norm(x):
+            return True
+        away = vertex - x
+        x = x + min(1.0, np.vdot(x, -away) / max(np.vdot(away, away), 1e-300)) * away
+    return False
 
 
 def contains(domain: ConvexSet, x: Point) -> jax.Array:

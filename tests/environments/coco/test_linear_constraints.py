@@ -12,6 +12,7 @@ from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.box import Box
 from jaxbandits.domains.nuclear import NuclearBall
+from jaxbandits.domains.polytope import Polytope
 from jaxbandits.domains.simplex import Simplex
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.types import PointDecision
@@ -221,8 +222,10 @@ def test_refuses(fields):
 
 
 def test_the_domain_must_contain_the_origin():
-    for domain in (Simplex(), Box(dim=2, low=1.0, high=np.array([2.0, 3.0]))):
+    far = Polytope(vertices=np.array([[1.0, 0.0], [-1.0, 0.1], [0.0, 1.0]]))
+    for domain in (Simplex(), Box(dim=2, low=1.0, high=np.array([2.0, 3.0])), far):
         with pytest.raises(InputError, match=r"LinearConstraints\.domain must contain the origin, which"):
             validate(LinearConstraints(dim=2, domain=domain))
-    for domain in (Box(dim=2, low=0.0), L2Ball(radius=np.array([1.0, 2.0, 3.0]))):
+    near = Polytope(vertices=np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]))  # the origin lies on an edge
+    for domain in (Box(dim=2, low=0.0), L2Ball(radius=np.array([1.0, 2.0, 3.0])), near):
         validate(LinearConstraints(dim=2, domain=domain))
