@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -102,7 +102,7 @@ def make_jobs(
 
 
 def _number_of_seeds(name: str, seeds: Any) -> int:
-    if isinstance(seeds, Iterable) and not isinstance(seeds, str | bytes) and np.ndim(seeds):
+    if isinstance(seeds, list | tuple | range | set) or getattr(seeds, "ndim", 0):
         raise InputError(
             f"{name} must be the number of seeds, got {format_value(seeds)}; first_seed is the first of them"
         )

@@ -28,6 +28,7 @@ def exclusions(monkeypatch):
 
     monkeypatch.setattr(reproduce, "_reproduce_one", note)
     monkeypatch.setattr(reproduce.report_lib, "write_all", lambda *_: None)
+    monkeypatch.setattr(process_memory, "release", lambda: None)  # other tests need the traces of this process
     return seen
 
 

@@ -17,6 +17,7 @@ import pytest
 from jaxbandits import cli
 from jaxbandits.base.errors import InputError
 from jaxbandits.commands import reproduce
+from jaxbandits.engine import process_memory
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.budget import BUDGETS, parts
 from jaxbandits.reproduction.engine.claim import Claim
@@ -589,6 +590,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
         files.write(factories.report(plain), out, finished.request(plain, **ASKED))
 
     monkeypatch.setattr(reproduce, "_reproduce_one", one)
+    monkeypatch.setattr(process_memory, "release", lambda: None)  # other tests need the traces of this process
     assert cli.main(["reproduce", "oco/all", "--budget", "quick", "--processes", "1", "--out", str(tmp_path)]) == 1
     assert tried == [name for name in EXPERIMENTS if name.startswith("oco/") and name != "oco/cost"]  # of times
     said = capsys.readouterr().err
