@@ -151,7 +151,7 @@ def time_both(program: Program, batch: int) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.vmap_last")
-    parser.add_argument("--batch", type=int, default=1024, metavar="N", help="problems side by side")
+    parser.add_argument("--batch", type=int, default=1024, metavar="N", help="number of problems solved together")
     batch = parser.parse_args().batch
     print("| program | jax.vmap, ns a step | vmap_last, ns a step | ratio |")
     print("|---|---|---|---|")

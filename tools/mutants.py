@@ -418,9 +418,12 @@ def _copy(directory: Path) -> None:
 
 def main() -> int:
     """Run the named mutants, all by default."""
-    parser = argparse.ArgumentParser(prog="python tools/mutants.py", description="Do the tests notice?")
-    parser.add_argument("names", nargs="*", help="some of them")
-    parser.add_argument("--list", action="store_true", help="what there is")
+    parser = argparse.ArgumentParser(
+        prog="python tools/mutants.py",
+        description="Run mutation tests: break the code on purpose, and run the tests that should fail.",
+    )
+    parser.add_argument("names", nargs="*", help="names of the mutants to run (default: all)")
+    parser.add_argument("--list", action="store_true", help="list the names and exit")
     arguments = parser.parse_args()
     chosen = [mutant for mutant in MUTANTS if not arguments.names or mutant.name in arguments.names]
     if arguments.list:

@@ -31,15 +31,15 @@ _TITLES = (
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu")
     parser.add_argument(
-        "only", nargs="*", metavar="NAME", help="programs with one of these in their names; default: all"
+        "only", nargs="*", metavar="NAME", help="only programs whose names contain one of these (default: all)"
     )
     parser.add_argument("--gpus", nargs="+", default=["h100"], choices=GPUS)
     parser.add_argument("--widths", nargs="+", type=int, default=[8192])
-    parser.add_argument("--dim", type=int, help="examples of this dimension, those that have one, instead of their own")
+    parser.add_argument("--dim", type=int, help="dimension of the examples that have one (default: their own)")
     parser.add_argument("--float64", action="store_true")
-    parser.add_argument("--known", action="store_true", help="only programs in the file of counts")
-    parser.add_argument("--check", action="store_true", help="compare with counts.json")
-    parser.add_argument("--write", action="store_true", help="write counts.json")
+    parser.add_argument("--known", action="store_true", help="only programs that are in counts.json")
+    parser.add_argument("--check", action="store_true", help="compare the counts with counts.json")
+    parser.add_argument("--write", action="store_true", help="write the counts to counts.json")
     arguments = parser.parse_args()
     compiling.prepare()
     warnings.simplefilter("ignore")

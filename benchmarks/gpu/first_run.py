@@ -230,16 +230,23 @@ def profile(run: Run, programs: Sequence[str], width: int) -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu.first_run")
-    parser.add_argument("--minutes", type=float, default=8.0, help="by which it ends")
+    parser.add_argument("--minutes", type=float, default=8.0, help="time limit in minutes")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "results/first_run")), metavar="DIR")
-    parser.add_argument("--forced", action="store_true", help="rehearse on a CPU, with programs as for a GPU")
+    parser.add_argument("--forced", action="store_true", help="run on a CPU the programs that a GPU would run")
     parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS)
     programs = dict.fromkeys([*TABLE, *COMPARED])
     parser.add_argument(
-        "--programs", nargs="+", default=programs, choices=programs, metavar="NAME", help="some of them"
+        "--programs",
+        nargs="+",
+        default=programs,
+        choices=programs,
+        metavar="NAME",
+        help="names of the programs to measure (default: all)",
     )
     parser.add_argument(
-        "--every-learner", action="store_true", help="compare the numbers of every registered learner, and stop"
+        "--every-learner",
+        action="store_true",
+        help="only compare the results of every registered learner with those on the CPU",
     )
     arguments = parser.parse_args(args)
     if not arguments.minutes >= 1.0:

@@ -394,7 +394,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu.measured")
-    parser.add_argument("path", type=Path, nargs="?", metavar="FILE", help="first_run.json of a run on a GPU")
+    parser.add_argument("path", type=Path, nargs="?", metavar="FILE", help="file first_run.json of a run on a GPU")
     path = parser.parse_args().path
     found = json.loads(path.read_text()) if path else committed()
     if found and _device(found).get("platform") in (None, "cpu"):

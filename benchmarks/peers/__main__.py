@@ -95,7 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers")
     parser.add_argument("--only", nargs="+", metavar="CASE", choices=list(CASES), default=list(CASES))
     parser.add_argument("--seconds", type=float, default=20.0, help="CPU seconds for each package and case")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/peers.md")
+    parser.add_argument("--write", action="store_true", help="write the tables to docs/peers.md")
     arguments = parser.parse_args()
     core = max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
     measured: dict[int, dict] = {}

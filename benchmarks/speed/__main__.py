@@ -32,9 +32,9 @@ def _measure(case: int, core: int, *flags: str) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed")
-    parser.add_argument("--quick", action="store_true", help="float32 and 1024 trials only")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
-    parser.add_argument("--json", help="write the raw figures to this file")
+    parser.add_argument("--quick", action="store_true", help="only float32 and 1,024 trials")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only cases whose names contain one of these")
+    parser.add_argument("--json", help="file for the measured numbers")
     arguments = parser.parse_args()
     cases = named(arguments.only)
     if not cases:

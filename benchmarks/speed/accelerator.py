@@ -23,9 +23,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.accelerator")
     parser.add_argument("--float64", action="store_true")
     parser.add_argument("--widths", type=int, nargs="*", default=list(WIDTHS))
-    parser.add_argument("--seconds", type=float, default=0.5, help="of the longer call of a measurement, at least")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
-    parser.add_argument("--forced", action="store_true", help="programs as for an accelerator, wherever this runs")
+    parser.add_argument(
+        "--seconds", type=float, default=0.5, help="least duration of the longer call of a measurement, in seconds"
+    )
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only cases whose names contain one of these")
+    parser.add_argument("--forced", action="store_true", help="use the programs of an accelerator on any device")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     import jax

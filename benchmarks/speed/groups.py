@@ -77,9 +77,11 @@ class Idle:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.groups")
-    parser.add_argument("--rounds", type=int, default=200, help="rounds of a trial")
+    parser.add_argument("--rounds", type=int, default=200, help="number of rounds per trial")
     parser.add_argument("--trials", type=int, default=32)
-    parser.add_argument("--repeats", type=int, default=5, help="the fastest counts; the two take turns")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="number of alternating repetitions; the fastest is reported"
+    )
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])

@@ -87,9 +87,9 @@ def shortfall(played):
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.matrix_completion")
-    parser.add_argument("--full", action="store_true", help="also ten seeds of 1000 rounds on all cores")
-    parser.add_argument("--rounds", type=int, default=200, help="rounds of the simulator that are timed")
-    parser.add_argument("--numpy-rounds", type=int, default=20, help="rounds of the NumPy loop that are timed")
+    parser.add_argument("--full", action="store_true", help="also measure ten seeds of 1,000 rounds on all cores")
+    parser.add_argument("--rounds", type=int, default=200, help="number of timed rounds of the simulator")
+    parser.add_argument("--numpy-rounds", type=int, default=20, help="number of timed rounds of the NumPy loop")
     arguments = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cores[:1])

@@ -125,7 +125,7 @@ def bytes_of_state(row: Row) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="rows whose names contain this")
+    parser.add_argument("--only", default="", help="only rows whose names contain this text")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     speed: dict[str, float] = {}

@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", choices=("cores", "width", "precision"), default=("cores", "width", "precision")
     )
-    parser.add_argument("--seconds", type=float, default=1.0, help="of a run")
+    parser.add_argument("--seconds", type=float, default=1.0, help="duration of a run in seconds")
     parser.add_argument("--write", action="store_true", help="draw the figures into docs/")
     parser.add_argument("--one", nargs=2, metavar=("CASE", "KIND"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -56,7 +56,12 @@ def _sweep(room: Path, name: str, rounds: int, workers: int, shards: int, cold: 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.shards")
-    parser.add_argument("--rounds", type=int, default=1_000_000, help="of each of 1,024 trials of Hvt-UCB (1,000,000)")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=1_000_000,
+        help="rounds per trial, for 1,024 trials of Hvt-UCB (default: 1,000,000)",
+    )
     parser.add_argument("--shards", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()

@@ -38,9 +38,13 @@ def _play(index: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.starts")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
-    parser.add_argument("--repeat", type=int, default=3, help="later processes, of which the fastest counts")
-    parser.add_argument("--sweep", nargs="*", metavar="FILE", help="the command line with sweep files in their place")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only cases whose names contain one of these")
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="number of later processes; the time of the fastest is reported"
+    )
+    parser.add_argument(
+        "--sweep", nargs="*", metavar="FILE", help="measure the command line on these sweep files instead"
+    )
     parser.add_argument("--case", type=int, help=argparse.SUPPRESS)  # the process that is measured
     arguments = parser.parse_args()
     if arguments.case is not None:

@@ -64,10 +64,10 @@ def _figures(case: Case, seconds: float, repeat: int, workers: tuple[int, ...], 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.workers")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases with one of these in their names")
-    parser.add_argument("--seconds", type=float, default=2.0, help="what one worker plays for")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only cases whose names contain one of these")
+    parser.add_argument("--seconds", type=float, default=2.0, help="duration of a run with one worker, in seconds")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--processes", action="store_true", help="also two processes at once")
+    parser.add_argument("--processes", action="store_true", help="also measure two processes at the same time")
     arguments = parser.parse_args()
     how = arguments.seconds, arguments.repeat
     heads = f"{'1 worker':>9} {'2 workers':>10} {'times':>6} {'busy':>6} {'dearer':>7}"
