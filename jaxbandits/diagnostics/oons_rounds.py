@@ -1,9 +1,9 @@
-"""Inequalities in the analysis of OONS, CLA-OONS and CA-OONS that hold in every round of every trace.
+"""Inequalities in the analysis of OONS, CLA-OONS and CA-OONS, which can be checked in every round.
 
-Every inequality has explicit constants, so a run can check it. The functions take one round of OONS, an `OONSRound`:
-`inequality_slack` is for a comparator u (the path-wise regret inequality), `projection_residuals` shows that both steps
-are minimisers, `stability` is Lemma C.3, and `preconditions` are those of Theorem 3.1. `diagnostics.oco` has them as
-functions for meters.
+They hold on every trace, and the preconditions of Theorem 3.1 hold with the constants of the theory. The functions take
+one round of OONS, an `OONSRound`: `inequality_slack` is the slack of the path-wise regret inequality for a comparator
+u, `projection_residuals` are zero if both steps are minimisers, `stability` returns both sides of Lemma C.3, and
+`preconditions` returns the ratios in Theorem 3.1. `diagnostics.oco` wraps these functions for meters.
 """
 
 from typing import Any, NamedTuple

@@ -205,7 +205,7 @@ class LoggedReplay:
         """
         file = TextFile(path, separator=delimiter, header=header)
         if not isinstance(seen, (Sequence, type(None))) or isinstance(seen, str):
-            raise InputError(f"seen must be a list of column names, got {format_value(seen)}")
+            raise InputError(f"seen must be a list of names or indices of columns, got {format_value(seen)}")
         roles = {"action": action, "reward": reward} | ({} if propensity is None else {"propensity": propensity})
         used = [file.column(role, column) for role, column in roles.items()]
         context = [file.column("seen", column) for column in seen or ()]

@@ -172,7 +172,7 @@ class PanelCurves:
 
 @dataclasses.dataclass(frozen=True)
 class GroupCurves:
-    """Curves of the risk of single groups over the rounds, as means with t-intervals; one axes per group.
+    """Curves of the risk of each group against rounds or another metric: means with t-intervals, one axes per group.
 
     Attributes:
       groups: indices of the groups, from 0.

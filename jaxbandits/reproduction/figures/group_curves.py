@@ -1,4 +1,4 @@
-"""Draw figures of the kind `GroupCurves`: the risk of single groups over the rounds, one axes per group."""
+"""Draw figures of the kind `GroupCurves`: risk of each group against rounds or another metric, one axes per group."""
 
 import math
 import textwrap

@@ -36,7 +36,7 @@ _NUMBERS = (
 _SAME = {  # whether all choices of constants that were run agree
     "yes": "other choices: the same verdict",
     "no": "other choices: not all give the same verdict",
-    "open": "other choices: some are open, and no two decide differently",
+    "open": "other choices: none decides differently, but this run or one of them is open",
     "not varied": "other choices: none run",
 }
 _ERRATA = ("place", "printed", "what is wrong", "what is run", "shown by")

@@ -277,7 +277,7 @@ def test_columns_of_a_log_that_nobody_asked_for_are_not_used(tmp_path):
     for seen, message in (
         (["city"], r"line 2: column 5 \(city\) must be a finite number, got 'Oslo'"),
         (["sex"], "unknown column of .*'sex'"),
-        ("age", "seen must be a list of column names, got 'age'"),
+        ("age", "seen must be a list of names or indices of columns, got 'age'"),
         (["arm"], "are the same column"),
     ):
         with pytest.raises(InputError, match=message):
