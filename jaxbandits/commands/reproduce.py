@@ -127,8 +127,9 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     for i, experiment in enumerate(experiments, start=1):
         print(f"[{i}/{len(experiments)}] {experiment.name}", file=sys.stderr)
         directory = out / experiment.name.replace("/", "-")
+        if i > 1:
+            process_memory.release()
         _reproduce_one(*_with_data(experiment, None), directory, arguments)
-        process_memory.release()
         print()
     report_lib.write_all(out)
     return 0
@@ -263,7 +264,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
             f"{experiments[0].name} only measures times, which the budget {arguments.budget} does not include"
         )
     failed, begin = [], time.perf_counter()
-    outcomes: Iterable[_Outcome] = (_run_part(experiment, part, out, arguments) for experiment, part in planned)
+    outcomes: Iterable[_Outcome] = _run_one_after_another(planned, out, arguments)
     with contextlib.ExitStack() as stack:
         if processes > 1 and len(planned) > 1:
             planned.sort(key=lambda run: -_size(*run))  # a long run that starts last would leave cores idle
@@ -303,10 +304,21 @@ class _Outcome(NamedTuple):
     errors: str = ""
 
 
+def _run_one_after_another(
+    planned: "Sequence[tuple[Experiment, BudgetRun]]", out: Path, arguments: argparse.Namespace
+) -> Iterator[_Outcome]:
+    """Run experiments in this process, and release the memory of each one before the next."""
+    from jaxbandits.engine import process_memory
+
+    for i, (experiment, part) in enumerate(planned):
+        if i > 0:
+            process_memory.release()
+        yield _run_part(experiment, part, out, arguments)
+
+
 def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
     """Run one experiment with the settings of a budget."""
     from jaxbandits.base.errors import InputError
-    from jaxbandits.engine import process_memory
     from jaxbandits.reproduction.engine.run import labels_of
 
     name, since, worked = experiment.name.replace("/", "-") + part.suffix, time.perf_counter(), False
@@ -323,14 +335,15 @@ def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments:
         print(f"jaxbandits: {name}: {error}", file=sys.stderr)
     except Exception:  # an error of one experiment must not discard hours of the others
         traceback.print_exc()
-    process_memory.release()
     return _Outcome(name, worked, time.perf_counter() - since)
 
 
 def _run_apart(name: str, part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
     """Run one experiment in a separate process without a terminal."""
+    from jaxbandits.engine import process_memory
     from jaxbandits.reproduction import EXPERIMENTS
 
+    process_memory.release()  # that of earlier experiments in this process
     printed, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
         experiment = EXPERIMENTS[name] if arguments.data is None else EXPERIMENTS[name].with_data(arguments.data)

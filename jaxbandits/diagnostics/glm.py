@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.engine.late_feedback import require_prompt
+from jaxbandits.engine.late_feedback import check_immediate_feedback
 from jaxbandits.engine.meters import Meter, Round
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import inverse_factors
@@ -42,7 +42,7 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
     """
 
     def measure(r: Round) -> jax.Array:
-        require_prompt(r.algorithm, r.environment, name)
+        check_immediate_feedback(r.algorithm, r.environment, name)
         learner, link, star, x = r.algorithm, r.algorithm.link, r.env_state.theta, r.decision.x
         eta, radius, g = learner.eta, learner.norm_bound, link.dispersion
         bound = learner.largest_slope if largest_slope is None else largest_slope

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.base.deprecation import alias
-from jaxbandits.engine.late_feedback import require_prompt
+from jaxbandits.engine.late_feedback import check_immediate_feedback
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.simulation import Meter, Round
 
@@ -36,7 +36,7 @@ def is_truncated(r: Round) -> Any:
     Raises:
       InputError: during tracing, if feedback is delayed or batched.
     """
-    require_prompt(r.algorithm, r.environment, "is_truncated")
+    check_immediate_feedback(r.algorithm, r.environment, "is_truncated")
     width = regression.add_arm(r.algorithm.mode, r.state.estimate, r.decision.x).width
     return jnp.where(width * jnp.abs(r.feedback.reward) > r.state.threshold, 1.0, 0.0)
 

@@ -197,10 +197,12 @@ def _call_host(job: Job, method: str, function: Any, *arguments: Any) -> dict[st
     except ValueError as error:
         if "read-only" not in str(error):
             raise
-        raise InputError(f"{job.label}: {method} changes an array that it receives: change a copy of it") from error
+        raise InputError(
+            f"{job.label}: {method} changes a read-only array, such as one that it receives: change a copy of it"
+        ) from error
     if not isinstance(found, dict):
         raise InputError(f"{job.label}: {method} must return a dict from names to arrays, got {type(found).__name__}")
-    return {name: np.asarray(array, np.float64) for name, array in found.items()}
+    return {name: np.array(array, np.float64) for name, array in found.items()}
 
 
 def _read_only(argument: Any) -> Any:

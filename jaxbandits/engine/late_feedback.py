@@ -189,7 +189,7 @@ def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | 
     return Late(delay) if delay else AtOnce()
 
 
-def require_prompt(algorithm: Algorithm, environment: Environment, name: str) -> None:
+def check_immediate_feedback(algorithm: Algorithm, environment: Environment, name: str) -> None:
     """Check that a round updates the learner with its own decision and feedback, as some meters assume.
 
     Raises:

@@ -68,8 +68,8 @@ def analysis(result: "Result", metric: str | None, threshold: float | None, leve
     """Describe a result by text tables: best points of swept labels, all pairs, growth exponents and hitting times.
 
     If fields of the environment are swept, each point of the environment is described separately; arrays of the same
-    name that differ between labels are different points. A table that cannot
-    be computed is replaced by a line with the reason; without best points, all points are compared.
+    name that differ between labels are different points. A table that cannot be computed is replaced by a line with the
+    reason; without best points, all points are compared.
 
     Raises:
       InputError: for an unknown metric, a level outside (0, 1), or a threshold that is not a finite number.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.analysis.info import PairInfo, RunInfo, TimingInfo, UntilInfo
+from jaxbandits.analysis.info import RunInfo, TimingInfo, UntilInfo
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_key
@@ -24,8 +24,9 @@ def merge(results: Sequence[Result]) -> Result:
     The bits of every trial are unchanged, so that shards that differ only in `first_seed` merge into the result of a
     single run.
 
-    If seeds were added until pairs were decided (`compare(..., until=...)`), the merged result keeps the rule, so that
-    the intervals of `pairs` still take the data-dependent stopping into account.
+    If seeds were added until pairs were decided (`compare(..., until=...)`), the merged result keeps the rule, and the
+    decisions on pairs that only one of the results has. The rule holds for one stop: if several runs of the same pair
+    stopped independently, the intervals of `pairs` can be too short.
 
     Args:
       results: at least one result. All must have the same base seed, and those with a rule of `until` must have the
@@ -78,7 +79,7 @@ def join(results: Sequence[Result]) -> Result:
 
 
 def _join_untils(untils: Sequence[UntilInfo]) -> UntilInfo:
-    """Return the common stopping rule of several runs, with the pairs of all of them.
+    """Return the common stopping rule of several runs, with the pairs that only one of them compared.
 
     Raises:
       InputError: if the rules differ, since no interval takes several rules into account.
@@ -87,10 +88,10 @@ def _join_untils(untils: Sequence[UntilInfo]) -> UntilInfo:
     for other in untils[1:]:
         for name in _RULE:
             _same(f"until.{name}", first[name], other[name], None)
-    pairs: dict[tuple[str, str], PairInfo] = {}
-    for pair in (pair for until in untils for pair in until["pairs"]):
-        pairs.setdefault((pair["first"], pair["second"]), pair)
-    return {**first, "look": max(until["look"] for until in untils), "pairs": list(pairs.values())}
+    pairs = [pair for until in untils for pair in until["pairs"]]
+    runs = collections.Counter((pair["first"], pair["second"]) for pair in pairs)
+    once = [pair for pair in pairs if runs[pair["first"], pair["second"]] == 1]
+    return {**first, "look": max(until["look"] for until in untils), "pairs": once}
 
 
 def _join(label: str, parts: Sequence[Trials]) -> Trials:

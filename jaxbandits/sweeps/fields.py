@@ -172,7 +172,8 @@ def _steps(low: float, high: float, table: JsonObject, where: str) -> list[float
         raise InputError(f"{where}: set either n or step, not both")
     if type(step) not in (int, float) or not 0 < step < math.inf:
         raise InputError(f"{where}.step: must be a positive number, got {format_value(step)}")
-    n = math.floor((high - low) / step * (1 + 1e-12)) + 1
+    length, rounding = (high - low) / step, 2.0 * math.ulp(max(abs(low), abs(high))) / step
+    n = math.floor(length + max(1e-12 * length, rounding)) + 1
     if n == 1:
         raise InputError(f"{where}.step must be at most {high - low:g}, the length of the range, got {step:g}")
     if n > MAX_POINTS:

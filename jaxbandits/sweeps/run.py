@@ -168,15 +168,21 @@ def run_shard(task: ShardTask) -> None:
         run_plan(plan, Directory(task.out), task.shard, task.fail_fast, task.retry_failed, options)
 
 
-def _precision(x64: bool) -> contextlib.AbstractContextManager[None]:
-    """Return a context with a precision, which leaves other threads and later runs of the process as they are."""
-    if jax.config.jax_enable_x64 == x64:
-        return contextlib.nullcontext()
-    enable: Any = getattr(jax, "enable_x64", None)
-    if enable is not None:
-        return enable(x64)
-    jax.config.update("jax_enable_x64", x64)  # this version of JAX has no such context
-    return contextlib.nullcontext()
+@contextlib.contextmanager
+def _precision(x64: bool) -> Iterator[None]:
+    """Set the precision within a `with` block, for this thread; before JAX 0.8 for all threads."""
+    before, enable = jax.config.jax_enable_x64, getattr(jax, "enable_x64", None)
+    if before == x64:
+        yield
+    elif enable is not None:
+        with enable(x64):
+            yield
+    else:
+        jax.config.update("jax_enable_x64", x64)
+        try:
+            yield
+        finally:
+            jax.config.update("jax_enable_x64", before)
 
 
 def run_plan(

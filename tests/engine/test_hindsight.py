@@ -84,7 +84,7 @@ def test_metrics_of_the_result_are_not_changed_by_a_method_that_reads_them(metho
         return {}
 
     changing = pytree(type("Changing", (Hindsight,), {method: divide}))
-    with pytest.raises(InputError, match=f"^Shrink: {method} changes an array that it receives: change a copy of it$"):
+    with pytest.raises(InputError, match=f"^Shrink: {method} changes a read-only array, such"):
         simulate(Shrink(), changing(), 5, 4, record_points=2, **QUIET)
 
     def replace(self, values):

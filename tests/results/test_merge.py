@@ -116,6 +116,13 @@ def test_rules_of_several_runs_must_be_equal():
             merge([_until("a"), _until("longer", **{name: other})])
 
 
+def test_a_pair_on_which_two_runs_stopped_is_in_no_merged_decision():
+    """Each run decided on its own seeds, and neither on all of them."""
+    runs = [_until("a"), _until("a", first_seed=100)]
+    for order in (runs, runs[::-1]):
+        assert merge([*order, _until("longer")]).info["until"]["pairs"] == _until("longer").info["until"]["pairs"]
+
+
 def test_trials_that_contradict_each_other_are_refused(whole):
     other = _part(whole, seeds=slice(1, None))
     other["swept"].values["loss"][0, 0, 0] += 1e-12

@@ -187,6 +187,8 @@ def test_gathers_at_an_index_of_each_row(name, rng):
     index = rng.integers(-n, n, size=(*shape[:2], 6) if name == "two pairs" else (2, 6))
     both = jax.jit(lambda *args: (vmap_last(f)(*args), jax.vmap(f, -1, -1)(*args)))
     np.testing.assert_array_equal(*both(x, index))
+    if name == "two pairs":
+        np.testing.assert_array_equal(vmap_last(f)(x, index), both(x, index)[0])  # outside of jit
 
 
 @pytest.mark.parametrize("is_table", [False, True], ids=["of each trial", "of all trials"])

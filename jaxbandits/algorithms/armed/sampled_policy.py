@@ -74,5 +74,5 @@ def exponential_weights(losses: jax.Array, rate: ArrayLike) -> jax.Array:
 
 def anytime_rate(n_choices: int, n_arms: int, t: jax.Array) -> jax.Array:
     """Return the learning rate sqrt(log n / ((t + 1) K)) `[]` of round t >= 0 for n choices and K arms."""
-    rounds = (t + 1).astype(jnp.result_type(float))  # (t + 1) K may exceed the range of int32
+    rounds = (jnp.asarray(t) + 1).astype(jnp.result_type(float))  # (t + 1) K may exceed the range of int32
     return jnp.sqrt(math.log(n_choices) / (n_arms * rounds))

@@ -117,10 +117,13 @@ class GeneralizedLinear:
         self._check_means()
 
     def _check_means(self) -> None:
-        """Raise InputError if the link is not defined at x'theta* for a given arm x and a possible theta*."""
+        """Raise InputError if the link is not defined at x'theta* for a given arm x and a possible theta*.
+
+        A link with swept fields is not checked; where it has no mean, the regret is NaN, and the trial fails.
+        """
         arms = self.arms if self.table is None else self.table
         middle = self.center if self.theta is None else self.theta
-        if arms is None or middle is None:
+        if arms is None or middle is None or any(np.ndim(leaf) for leaf in jax.tree.leaves(self.link)):
             return
         arms, middle = np.asarray(arms, float), np.asarray(middle, float)
         middle = np.expand_dims(middle, (-2,) if self.table is None else (-3, -2))

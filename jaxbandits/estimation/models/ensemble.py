@@ -20,7 +20,7 @@ from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
-from jaxbandits.estimation.models.protocol import dependent_on_every_round
+from jaxbandits.estimation.models.protocol import find_full_history_model
 from jaxbandits.estimation.models.wrapper import Wrapper
 from jaxbandits.numerics import rng
 from jaxbandits.tracing.vmap_last import vmap_last
@@ -66,7 +66,7 @@ class Ensemble(Wrapper):
     def check(self) -> None:
         """Raise InputError for a value that is not a model, or for p < 1 with a model that needs every round."""
         super().check()
-        inner = dependent_on_every_round(self.model)
+        inner = find_full_history_model(self.model)
         if inner is not None and (np.asarray(self.share) < 1.0).any():
             raise InputError(
                 "Ensemble.share must be 1 for a model that stores rounds or learns in epochs, such as "

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.estimation import arm_models
-from jaxbandits.estimation.models.protocol import check_model, dependent_on_every_round
+from jaxbandits.estimation.models.protocol import check_model, find_full_history_model
 from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, State
 
@@ -37,7 +37,7 @@ class PerArm:
             raise InputError(
                 f"PerArm.model must read features of arms, but {type(self.model).__name__} reads a context"
             )
-        inner = dependent_on_every_round(self.model)
+        inner = find_full_history_model(self.model)
         if inner is not None:
             raise InputError(
                 "PerArm.model must not store rounds or learn in epochs, but "

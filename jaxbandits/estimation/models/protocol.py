@@ -92,7 +92,7 @@ def stores_rounds(model: Any) -> bool:
     return any(getattr(part, "capacity", None) is not None for part in _parts(model))
 
 
-def dependent_on_every_round(model: Any) -> Any:
+def find_full_history_model(model: Any) -> Any:
     """Return the model, or the first model inside it, that stores rounds or learns in epochs; None if there is none.
 
     Such a model must learn from every round. A round that it leaves out would remain a row of zeros in its buffer, and

@@ -98,7 +98,7 @@ def metric_difference(
     measured: Measurements, panel: str, name: str, first: str, second: str, factor: float = 1.0
 ) -> Estimate:
     """Estimate the mean over seeds of `first - factor * second`, for the final values of two metrics of one learner."""
-    trials = only_point(measured.results[panel][name])
+    trials = check_single_point(measured.results[panel][name])
     good = (trials.usable(first) & trials.usable(second))[0]
     a, b = (trials.final(metric)[0, good] for metric in (first, second))
     return paired_mean(a - factor * b)._replace(failed=int((~good).sum()))
@@ -149,7 +149,7 @@ def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Esti
     The exponent is defined as in `growth_exponent`. The estimate is NaN with fewer than 40 seeds, with fewer than
     three record points from round `since * horizon` onwards, or if a mean is not positive.
     """
-    good = only_point(trials).usable(metric)[0]
+    good = check_single_point(trials).usable(metric)[0]
     late = trials.record_points >= since * trials.horizon
     failed = int((~good).sum())
     if late.sum() < 3:
@@ -167,7 +167,7 @@ def log_slope(
     The slope is fitted by least squares, which is linear in the curves. The estimate is therefore the mean over seeds
     of the slopes of single trials.
     """
-    trials = only_point(measured.results[panel][name])
+    trials = check_single_point(measured.results[panel][name])
     good = trials.usable(metric)[0]
     late = trials.record_points >= since * trials.horizon
     failed = int((~good).sum())
@@ -293,7 +293,7 @@ def _exponential(of: Estimate) -> Estimate:
 @as_statistic
 def late_rate(measured: Measurements, panel: str, name: str, metric: str = "regret") -> Estimate:
     """Estimate the mean increase of a metric per round over the second half of the rounds."""
-    trials = only_point(measured.results[panel][name])
+    trials = check_single_point(measured.results[panel][name])
     good = trials.usable(metric)[0]
     curves = trials.get(metric)[0, good]
     half = int(np.argmin(np.abs(trials.record_points - 0.5 * trials.horizon)))
@@ -445,7 +445,7 @@ def _round_times(measured: Measurements, panel: str, name: str) -> tuple[RoundTi
     return times, rows
 
 
-def only_point(trials: Trials) -> Trials:
+def check_single_point(trials: Trials) -> Trials:
     """Return the trials of a label unchanged, after checking that its hyperparameters are not swept.
 
     Raises:
@@ -481,7 +481,7 @@ def _smooth(
 
 def _final(result: Result, metric: str, name: str) -> tuple[np.ndarray, int]:
     """Return the final values of a label over the seeds in which it did not fail, and the number of failures."""
-    trials = only_point(result[name])
+    trials = check_single_point(result[name])
     good = trials.usable(metric)[0]
     return trials.final(metric)[0, good], int((~good).sum())
 
@@ -501,7 +501,7 @@ def _pair(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
     Only seeds that all n sets of trials ran are considered. A seed gives the same instance and noise for every label,
     and the same random numbers in all panels.
     """
-    common = functools.reduce(np.intersect1d, [only_point(trials).seeds for trials in several])
+    common = functools.reduce(np.intersect1d, [check_single_point(trials).seeds for trials in several])
     rows = [np.searchsorted(trials.seeds, common) for trials in several]
     together = list(zip(several, rows, strict=True))
     values = np.stack([trials.final(metric)[0, at] for trials, at in together], axis=-1)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxbandits.base.text import count_of
 from jaxbandits.reproduction.engine.figures import Bound
 from jaxbandits.reproduction.engine.run import Report
-from jaxbandits.reproduction.engine.statistic import only_point
+from jaxbandits.reproduction.engine.statistic import check_single_point
 from jaxbandits.reproduction.figures import style
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ def draw(drawing: Bound, plt: ModuleType, report: Report) -> "Figure":
     for ax, (name, panel) in zip(axes[0], panels.items(), strict=True):
         result = report.results[name]
         for label, trials in result.labels_with_metric(metric)[1].items():
-            good, colour = only_point(trials).usable(metric)[0], style.of_label(report.order().index(label))["color"]
+            good, colour = (
+                check_single_point(trials).usable(metric)[0],
+                style.of_label(report.order().index(label))["color"],
+            )
             values = np.maximum(trials.get(metric)[0, good], 1e-3)
             ax.plot(trials.record_points, np.median(values, axis=0), color=colour, label=f"{label}, median")
             ax.plot(trials.record_points, values.max(axis=0), color=colour, linestyle=":", label=f"{label}, largest")

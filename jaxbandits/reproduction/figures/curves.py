@@ -12,7 +12,7 @@ from jaxbandits.plots import curves
 from jaxbandits.plots.curves import BANDS
 from jaxbandits.reproduction.engine.figures import Curves
 from jaxbandits.reproduction.engine.run import Report
-from jaxbandits.reproduction.engine.statistic import only_point
+from jaxbandits.reproduction.engine.statistic import check_single_point
 from jaxbandits.reproduction.figures import cost
 from jaxbandits.reproduction.figures.style import set_logarithmic
 
@@ -84,7 +84,7 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
     )
     if drawing.reference is not None:
         shared, label = drawing.reference
-        trials = only_point(report.results[name][drawn[0]])
+        trials = check_single_point(report.results[name][drawn[0]])
         ax.plot(trials.record_points, trials.get(shared)[0].mean(axis=0), color="#888888", linestyle="--", label=label)
     if ax.get_xscale() == "linear":
         ax.locator_params(axis="x", nbins=5)  # more ticks of six digits would overlap

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxbandits.reproduction.engine.figures import Shares
 from jaxbandits.reproduction.engine.run import Report
-from jaxbandits.reproduction.engine.statistic import only_point
+from jaxbandits.reproduction.engine.statistic import check_single_point
 from jaxbandits.reproduction.figures import style
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def draw(drawing: Shares, plt: ModuleType, report: Report) -> "Figure":
     pairs = [(panel, label) for panel in panels for label in report.results[panel].labels_with_metric(metric)[1]]
     order = list(dict.fromkeys([*((p, label) for p in panels for label in report.declared.get(p, ())), *pairs]))
     for panel, label in pairs:
-        trials = only_point(report.results[panel][label])
+        trials = check_single_point(report.results[panel][label])
         values = np.sort(trials.final(metric)[0, trials.usable(metric)[0]])
         share = np.arange(1, len(values) + 1) / len(values)
         look = style.of_label(order.index((panel, label))) | {"marker": ""}

@@ -16,7 +16,7 @@ from jaxbandits.linear import BallArms, DLinUCB, SWLinUCB
 from jaxbandits.operators import Given, with_drift
 from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Claim, Learners, Panel, Report, Study, common_finals
-from jaxbandits.reproduction.engine.statistic import only_point
+from jaxbandits.reproduction.engine.statistic import check_single_point
 from jaxbandits.reproduction.sentences import claims, log_growth, mean, observations
 from jaxbandits.theory.classics import lai_robbins
 
@@ -143,7 +143,7 @@ class WinsAndLosses:
         size = (8.0 + 0.6 * len(labels), 3.0 + 0.24 * len(labels))
         figure, (left, right) = plt.subplots(1, 2, figsize=size, layout="constrained")
         for i, label in enumerate(labels):
-            every = [only_point(result[label]) for result in report.results.values()]
+            every = [check_single_point(result[label]) for result in report.results.values()]
             found = [t_interval(x.final("regret")[0, x.usable("regret")[0]] / x.horizon) for x in every]
             error = [estimate.half_width for estimate in found]
             left.errorbar(

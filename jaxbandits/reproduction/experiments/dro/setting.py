@@ -35,7 +35,7 @@ from jaxbandits.reproduction.engine import (
     Tuning,
     with_multipliers,
 )
-from jaxbandits.reproduction.engine.statistic import only_point
+from jaxbandits.reproduction.engine.statistic import check_single_point
 from jaxbandits.reproduction.sentences import as_statistic
 
 PAPER = "Zhang, Bai, Zhao, Yang & Zhou, JMLR"
@@ -222,7 +222,7 @@ def lowest(measured: Measurements, panel: str, name: str, rivals: Sequence[str])
 
     Seeds with a failure of any label are omitted. If a label was left out of the run, the claim is not measured.
     """
-    results = [only_point(measured.results[panel][label]) for label in (name, *rivals)]
+    results = [check_single_point(measured.results[panel][label]) for label in (name, *rivals)]
     risks = np.stack([trials.final("risk")[0] for trials in results])  # [labels, S, m]
     return _mean_count(risks[0] <= risks.min(axis=0), results)
 
@@ -230,7 +230,7 @@ def lowest(measured: Measurements, panel: str, name: str, rivals: Sequence[str])
 @as_statistic
 def wins(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
     """Estimate the mean number of groups on which `name` has a smaller final risk than `other`."""
-    pair = [only_point(measured.results[panel][label]) for label in (name, other)]
+    pair = [check_single_point(measured.results[panel][label]) for label in (name, other)]
     return _mean_count(pair[0].final("risk")[0] < pair[1].final("risk")[0], pair)
 
 
@@ -240,7 +240,7 @@ def count_groups_ahead(measured: Measurements, panel: str, name: str, other: str
 
     This iteration is the last one of `name`. The risk of `other` is taken at its first record point at or after it.
     """
-    pair = [only_point(measured.results[panel][label]) for label in (name, other)]
+    pair = [check_single_point(measured.results[panel][label]) for label in (name, other)]
     own, rival = (trials.get("iterations")[0, 0] for trials in pair)
     at = min(int(np.searchsorted(rival, own[-1])), len(rival) - 1)
     return _mean_count(pair[0].final("risk")[0] < pair[1].get("risk")[0, :, at], pair)
