@@ -1,5 +1,7 @@
 """The generalised linear bandit: laws of the instance, regret in mean space, rewards by the link, forms of the arms."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ from scipy import stats
 
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import as_arrays, validate
+from jaxbandits.base.pytree import as_arrays, param, pytree, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.environments.operators.drifting import Drifting, Given
 from jaxbandits.estimation.links import Bernoulli, Exponential, Gaussian, Poisson
@@ -241,6 +243,19 @@ class TestInput:
         with pytest.raises(InputError, match=r"Exponential is not defined, or overflows, at x'theta\* = [01],"):
             validate(GeneralizedLinear(**made))
         validate(GeneralizedLinear(**made | {"link": Gaussian()}))
+
+    def test_a_link_with_swept_fields_meets_no_arm_axis(self):
+        """Two points of a field `[2]` and three arms: the fields of a sweep are not compared with the means."""
+
+        @pytree
+        class Scaled(Gaussian):
+            factor: Any = param(1.0, "(0, inf)")
+
+            def log_partition(self, z):
+                return self.factor * z * z / 2.0
+
+        for factor in (2.0, np.array([2.0, 3.0])):
+            validate(GeneralizedLinear(dim=2, n_arms=4, link=Scaled(factor=factor), arms=ARMS, theta=np.ones(2) / 2))
 
     def test_a_link_that_is_not_defined_around_0_needs_arms_and_a_center(self):
         validate(GeneralizedLinear.exponential())
