@@ -248,14 +248,16 @@ class TestInput:
         """Two points of a field `[2]` and three arms: the fields of a sweep are not compared with the means."""
 
         @pytree
-        class Scaled(Gaussian):
+        class ScaledGaussian(Gaussian):
             factor: Any = param(1.0, "(0, inf)")
 
             def log_partition(self, z):
                 return self.factor * z * z / 2.0
 
         for factor in (2.0, np.array([2.0, 3.0])):
-            validate(GeneralizedLinear(dim=2, n_arms=4, link=Scaled(factor=factor), arms=ARMS, theta=np.ones(2) / 2))
+            validate(
+                GeneralizedLinear(dim=2, n_arms=4, link=ScaledGaussian(factor=factor), arms=ARMS, theta=np.ones(2) / 2)
+            )
 
     def test_a_link_that_is_not_defined_around_0_needs_arms_and_a_center(self):
         validate(GeneralizedLinear.exponential())
