@@ -582,7 +582,9 @@ class BoundsRewards(Protocol):
 
 @runtime_checkable
 class CountsRounds(Protocol):
-    """Optional protocol: an environment in which some rounds do not count, such as logged events of other arms.
+    """Optional protocol: an environment in which some rounds do not count.
+
+    An example is the replay of a log, in which rounds count only if the learner plays the logged arm.
 
     A round that does not count changes neither the learner's state nor its `t`.
     """

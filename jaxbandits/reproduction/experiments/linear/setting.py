@@ -78,8 +78,9 @@ EXTRA_SIGMA = Interpretation(
 SEEDS = 2048  # with 512, nine of the paper's 15 sentences stay open
 SLOW = {"HEAVY-OFUL": 512}  # seeds of the learner whose cost grows with t
 FEWER = (
-    "HEAVY-OFUL runs on fewer seeds than the other learners, because its cost per round is O(t). Comparisons with it "
-    "use only these seeds; n in a row is their number."
+    "HEAVY-OFUL runs on fewer seeds than the other learners, because its cost per round is O(t). Comparisons of "
+    "regret with it use only these seeds. In the tables, n is the number of seeds or, in rows about times, of repeated "
+    "timings."
 )
 WIDTH = 32  # trials per batch, so that the batches of HEAVY-OFUL keep several cores busy
 
@@ -212,7 +213,7 @@ def time_claims(figure: str) -> tuple[Claim, ...]:
     at = {"on": "max", "place": f"{figure}, right; Section 5"}
     table = {"on": "max", "place": f"{figure}, right; Table 1"}
     advantage = measure(
-        "log-log slope of the time per round of HEAVY-OFUL divided by that of Hvt-UCB",
+        "log-log slope, against t, of the ratio of the times per round of HEAVY-OFUL and Hvt-UCB",
         advantage_growth("max", "HEAVY-OFUL", "Hvt-UCB"),
         ("HEAVY-OFUL", "Hvt-UCB"),
         unit="repeats",
