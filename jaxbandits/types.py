@@ -343,7 +343,7 @@ class Algorithm(Protocol):
           key: `[]` random key that no other call receives.
 
         Returns:
-          A pytree of arrays. It also holds constants that are computed from the hyperparameters.
+          A pytree of arrays. It may hold constants that are computed once from the hyperparameters.
         """
         ...
 

@@ -85,7 +85,7 @@ def run(
     Args:
       plan: the plan to run.
       devices: JAX devices; None: all devices of the default backend.
-      traces: traces that this run has already made; None: no traces.
+      traces: cached traces made before this call; None: no traces.
       workers: number of threads; None: one per available core on a CPU, one per device otherwise.
       seconds_per_call: intended duration of a call of compiled code.
       save_every: seconds between checkpoints of an unfinished batch.
