@@ -144,6 +144,7 @@ def test_log_records_are_dense_and_end_at_the_horizon():
         ({"algorithm": Shrink}, "algorithm 'Shrink' is the class Shrink: pass an instance of it"),
         ({"seeds": [3, 5]}, r"seeds must be the number of seeds, got \[3, 5\]; first_seed is the first of them"),
         ({"seeds": range(4)}, r"got range\(0, 4\); first_seed"),
+        ({"seeds": np.arange(3)}, "seeds must be the number of seeds, got .*; first_seed is the first of them"),
         ({"environment": object()}, "environment 'object|environment .* must be"),
         ({"algorithm": NeedsGradient()}, "without .*grad"),
         ({"meters": [Meter("m", lambda r: r.t), Meter("m", lambda r: r.t)]}, "different names"),

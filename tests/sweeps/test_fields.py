@@ -24,6 +24,7 @@ def _values(table):
         ({"range": [2, 10], "step": 3}, [2, 5, 8]),
         ({"range": [2, 10], "step": 8}, [2, 10]),
         ({"range": [0.1, 0.3], "step": 0.1}, [0.1, 0.2, 0.1 + 2 * 0.1]),
+        ({"range": [1e6, 1e6 + 0.1], "step": 0.1}, [1e6, 1e6 + 0.1]),  # rounded, the length is below the step
         ({"logspace": [0.01, 1.0], "n": 3}, [0.01, 0.1, 1.0]),
     ],
 )
