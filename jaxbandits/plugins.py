@@ -32,8 +32,10 @@ def load(path: str | os.PathLike[str]) -> None:
 
 def _load(path: str | os.PathLike[str]) -> None:
     file = files.path_of(path, "a plugin must be the path of a Python file").resolve()
-    if file.suffix != ".py" or not os.path.isfile(file):
-        raise InputError(f"no such plugin: {path} (a Python file, *.py)")
+    if file.suffix != ".py":
+        raise InputError(f"plugin {path} must be a Python file, whose name ends in .py")
+    if not os.path.isfile(file):
+        raise InputError(f"plugin {path} does not exist, or is not a file")
     name = file.stem
     if not name.isidentifier():
         raise InputError(f"plugin {path}: {name!r} is not a valid Python module name; rename the file")

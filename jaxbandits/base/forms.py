@@ -36,7 +36,7 @@ def misfit(value: Any, form: Any, where: str = "") -> str | None:
             elif (key := name.removesuffix("?")) in value:
                 parts.append((value[key], part, _join(where, key)))
             elif not name.endswith("?"):
-                return _needs(_join(where, key), "there")
+                return f"{_join(where, key)[:80]} is missing"
     elif not _is(form, value):
         return _needs(where, _WORDS[form])
     return next((found for part in parts if (found := misfit(*part)) is not None), None)

@@ -227,8 +227,9 @@ def _call(name: str, value: object, log: Log) -> tuple[object, np.ndarray | None
         return value(log.context), None  # the rows are in the order of the log
     except Exception as error:  # the function is the user's
         raise InputError(
-            f"the {name} is called once with the contexts of all events, an array [n, p], and must return an array "
-            f"[n, K] {_RETURNED[name]}; it raised {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            f"the {name} is called once with the contexts of all events, an array of shape "
+            f"{np.shape(log.context)}, and must return an array [n, K] of "
+            f"{_RETURNED[name]}; it raised {type(error).__name__}: {' '.join(str(error).split())[:200]}"
         ) from error
 
 

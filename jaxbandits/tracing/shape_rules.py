@@ -22,9 +22,9 @@ def broadcast_batch(size: int | None, x: Operand, batched: bool) -> jax.Array:
 
 
 def align_ranks(size: int, rank: int, args: list[Operand], batched: list[bool], without_scalars: bool) -> list[Any]:
-    """Reshape the operands of an elementwise equation so that their ranks are equal and the batch axis is last.
+    """Broadcast the operands of an elementwise equation so that their ranks are equal and the batch axis is last.
 
-    A batched scalar `[W]` receives the axes of the arrays; an unbatched array receives a batch axis of length 1.
+    A batched scalar `[W]` receives the axes of the arrays; an unbatched array receives a batch axis of length W.
 
     Args:
       size: W, length of the batch axis.

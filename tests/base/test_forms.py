@@ -17,7 +17,7 @@ FORM = {"name": str, "seeds?": int, "rows": [{"p": (float, None)}], "labels": {s
         ({"seeds": 2.0}, "seeds must be a whole number"),
         ({"rows": {}}, "rows must be a list"),
         ({"rows": [{"p": None}, {"p": "x"}]}, "rows[1].p must be a number"),
-        ({"rows": [{}]}, "rows[0].p must be there"),
+        ({"rows": [{}]}, "rows[0].p is missing"),
         ({"labels": {"a": 1}}, "labels.a must be true or false"),
     ],
 )
@@ -27,4 +27,4 @@ def test_the_part_that_does_not_fit_is_named(change, wrong):
 
 def test_what_is_no_object_or_lacks_a_name_is_told():
     assert misfit([], FORM) == "it must be an object"
-    assert misfit({}, FORM) == "name must be there"
+    assert misfit({}, FORM) == "name is missing"

@@ -498,7 +498,7 @@ def test_a_directory_without_runs_or_with_others_is_told(tmp_path):
     with pytest.raises(InputError, match="holds no finished run"):
         runs.read(tmp_path, EXPERIMENTS)
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="not a manifest in the format of this version"):
+    with pytest.raises(InputError, match="does not have the manifest format of this version"):
         runs.read(tmp_path, EXPERIMENTS)
     (tmp_path / "manifest.json").unlink()
     Directory(tmp_path).begin({}, None)  # of a sweep, which may lie beside runs

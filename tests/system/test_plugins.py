@@ -57,7 +57,7 @@ def test_a_thread_waits_while_another_loads_the_plugin(plugin_files):
         ),
         ("", "numpy.py", r"there is another module named 'numpy'; rename the file"),
         ("", "with-dash.py", "'with-dash' is not a valid Python module name; rename the file"),
-        ("", "text.txt", r"no such plugin: .*text.txt \(a Python file"),
+        ("", "text.txt", r"plugin .*text.txt must be a Python file"),
     ],
 )
 def test_mistakes_are_one_line(plugin_files, capsys, text, name, message):

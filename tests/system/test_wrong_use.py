@@ -103,7 +103,7 @@ def learner_with_range(text):
         (lambda: RESULT.to_csv("x" * 300), "File name too long"),
         (lambda: Result.load("x" * 300), "File name too long"),
         (lambda: load_sweep("x" * 300), "xxx holds no sweep"),
-        (lambda: plugins.load("x" * 300 + ".py"), "no such plugin: xxx"),
+        (lambda: plugins.load("x" * 300 + ".py"), "x.py does not exist, or is not a file"),
     ],
 )
 def test_python(call, message, tmp_path, monkeypatch):
@@ -135,7 +135,7 @@ def test_labels_of_any_spelling_are_drawn_and_kept(label, tmp_path):
 def test_a_manifest_that_is_none(content, tmp_path, capsys):
     (tmp_path / "manifest.json").write_text(content)
     assert main(["report", str(tmp_path)]) == 2
-    assert "is not a manifest in the format of this version" in capsys.readouterr().err
+    assert "does not have the manifest format of this version" in capsys.readouterr().err
 
 
 def test_a_report_of_a_path_that_does_not_exist(tmp_path, capsys):

@@ -61,7 +61,7 @@ class BetaGrid(abc.ABC):
     environments: ClassVar[tuple[str, ...]] = ("armed/bernoulli_arms",)
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     n_points: int = static(
-        128, "[2, inf)", "G, number of grid points; means that differ by less than 1/G are not distinguished"
+        128, "[2, inf)", "G, number of grid points; closer means may become indistinguishable after many plays"
     )
     prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, number of successes that the prior assumes")
     prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, number of failures that the prior assumes")

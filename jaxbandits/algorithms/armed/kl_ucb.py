@@ -22,11 +22,11 @@ class KLUCB(IndexPolicy):
 
     Guarantee:
       If rewards are independent and in [0, 1] with means $mu_i$, and $c = 3$, then the limsup of expected regret / log
-      T is at most sum_i (mu* - mu_i) / kl(mu_i, mu*) (Theorem 1). No consistent policy has a smaller limit for rewards
-      in {0, 1}.
+      T is at most the sum of (mu* - mu_i) / kl(mu_i, mu*) over the arms with mu_i < mu* (Theorem 1). No consistent
+      policy has a smaller limit for rewards in {0, 1}.
 
     Deviations:
-      * [printed] The default is $c = 0$, as in the paper's experiments; `theory` uses $c = 3$.
+      * [printed] The default is $c = 0$, as in the paper's experiments, not the $c = 3$ of Theorem 1 (`theory`).
       * [ours] Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties go to the first arm.
 
     References:

@@ -48,7 +48,7 @@ class HybridLinUCB:
     """LinUCB with linear models that share some of their coefficients.
 
     Guarantee:
-      The statement for `DisjointLinUCB` applies.
+      There is no guarantee, because the choice of arms depends on past rewards; see `DisjointLinUCB`.
 
     Deviations:
       * [ours] lambda is a field (`ridge`); it is 1 in the paper. Ties go to the first arm.

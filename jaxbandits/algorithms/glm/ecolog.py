@@ -112,7 +112,10 @@ class ECOLog(EllipsoidLearner):
 
     @classmethod
     def public(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
-        """Use radius, steps and score of public code with `ridge = d`, as in the figures of arXiv:2507.11847."""
+        """Use the code in the repository of RS-GLinCB's authors (radius, steps and score), but with `ridge = d`.
+
+        The figures of arXiv:2507.11847 have this ridge parameter; it is 10 in that code.
+        """
         return cls.experiments(dim=dim, **{"radius_rule": "public", "score": "mean"} | changes)
 
     @classmethod
@@ -155,7 +158,10 @@ class ECOLog(EllipsoidLearner):
         return ECOLogState(theta=theta, inverse=inverse, gap=state.gap + gap)
 
     def radius(self, t: jax.Array, state: ECOLogState) -> jax.Array:
-        """Return the confidence radius radius_{t+1} `[]` in the W norm before round t >= 0, times `beta_scale`."""
+        """Return the confidence radius `[]` in the norm of W before round t >= 0, times `beta_scale`.
+
+        The formulas above count rounds from 1, so that this is their radius_{t+1}.
+        """
         ridge, d = self.lam, self._diameter
         n, prior = t + 1.0, 4.0 * ridge * self.norm_bound**2
         nu = 0.5 + 2.0 * jnp.log(2.0 * jnp.sqrt(1.0 + n / (4.0 * ridge)) / self.delta)

@@ -116,7 +116,8 @@ class Claim:
 def quote_label(label: str) -> str:
     """Return a label for use in a sentence, in quotation marks if it could be mistaken for words of the sentence."""
     has_words = " " in label and (label[0].islower() or " as " in label)
-    return f"'{label}'" if "," in label or has_words else label
+    is_word = len(label) > 1 and label.isalpha() and label.islower()
+    return f"'{label}'" if "," in label or has_words or is_word else label
 
 
 def slug(words: str) -> str:

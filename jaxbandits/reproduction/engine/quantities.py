@@ -58,7 +58,7 @@ _WORDS = {  # wording of metrics whose names are those of columns, too short for
     "restarts_over_log": "number of updates, divided by log2(T),",
     "scaled_regret": "pseudo-regret, divided by s sqrt(T),",
     "share_of_41": "violation, divided by its bound in (41),",
-    "share_of_bound": "ratio to the bound",
+    "share_of_bound": "regret, divided by its bound,",
     "share_of_likely": "gap, divided by its high-probability bound,",
     "share_of_mean": "gap, divided by the bound on its mean,",
     "share_of_uniform": "regret, in percent of that of uniform play,",

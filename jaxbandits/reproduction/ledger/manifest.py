@@ -39,7 +39,7 @@ FORM = {
 }
 
 
-def read(path: Path, remedy: str = "run it anew", form: object = FORM) -> JsonObject:
+def read(path: Path, remedy: str = "run the experiment again", form: object = FORM) -> JsonObject:
     """Read the manifest of a finished run.
 
     Args:
@@ -56,11 +56,11 @@ def read(path: Path, remedy: str = "run it anew", form: object = FORM) -> JsonOb
     if is_of_a_sweep(manifest):
         raise InputError(f"{path.parent} holds a sweep, not a finished run")
     if (wrong := misfit(manifest, form)) is not None:
-        raise InputError(f"{path} is not a manifest in the format of this version of jaxbandits ({wrong}): {remedy}")
+        raise InputError(f"{path} does not have the manifest format of this version of jaxbandits ({wrong}): {remedy}")
     return manifest
 
 
-def load(path: Path, remedy: str = "run it anew") -> Any:
+def load(path: Path, remedy: str = "run the experiment again") -> Any:
     """Read the JSON of a manifest, of a run or of a sweep, without a check of its fields; arguments as for `read`.
 
     Raises:

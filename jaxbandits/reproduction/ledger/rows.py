@@ -110,7 +110,9 @@ def from_manifest(row: JsonObject, claim: Claim | None = None) -> Verdict:
         }
         claim = Claim(statistic=_refuse, low=ends[0], high=ends[1], **declared)
     elif not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip((claim.low, claim.high), ends, strict=True)):
-        raise InputError(f"claim {claim.id} was judged by other ends ({ends[0]:g}, {ends[1]:g}): run it anew")
+        raise InputError(
+            f"claim {claim.id} was judged by other ends ({ends[0]:g}, {ends[1]:g}): run the experiment again"
+        )
     low, high = row["interval"]
     return Verdict(
         claim,

@@ -72,9 +72,10 @@ CURVED = STUDY.experiment(
                       says="if the mean changes, OONS with its hints has less regret than OGD"),
     ),
     notes=(
-        "Losses on the unit ball are quadratic losses around a centre 0.5 v_t with noise (L = 1), or pseudo-Huber "
-        "losses; learners receive G. For quadratic losses regret is against the best fixed point in hindsight, for "
-        "pseudo-Huber losses against the minimiser of the mean loss.",
+        "Losses on the unit ball are quadratic losses of smoothness L = 1 around the centre 0.5 v_t plus noise, where "
+        "the panel determines the direction v_t, or pseudo-Huber losses. Learners receive G. For quadratic losses "
+        "regret is against the best fixed point in hindsight, for pseudo-Huber losses against the minimiser of the "
+        "mean loss.",
         "The bound grows as sqrt(T) only for large T. In oco/growth the growth after 2^18 rounds is compared with that "
         "of the bound.",
         "Neither the learners nor the theorem use the curvature. The test uses 1 for the hidden constant of the "

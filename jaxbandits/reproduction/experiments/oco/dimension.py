@@ -61,9 +61,9 @@ DIMENSION = STUDY.experiment(
                       says="the regret of optimistic OMD, whose bounds have no factor r or d, does not grow with d",
                       place="Table 1"),
         *observations("rank-shows", growth_over(_DIMENSIONS, "d", "OONS") > FLAT,
-                      says="the regret of OONS grows with d = r"),
+                      says="with the constants of the theory, the regret of OONS grows with d = r"),
         *observations("small-constants-too", growth_over(_DIMENSIONS, "d", "OONS, practical") > FLAT,
-                      says="with small constants, too, the regret of OONS grows with d = r"),
+                      says="with small constants, the regret of OONS grows with d = r"),
     ),
     notes=(
         "Losses are linear on the unit ball with m = 0.1 and s = 0.9. The noise has the same length in every dimension "

@@ -63,8 +63,8 @@ GROWTH = STUDY.experiment(
             f"{slug(label)}-grows-as-law",
             growth(label) < _EXPONENT,
             on=panels.values(),
-            says=f"the regret of {label} grows no faster than sqrt(T) log T, whose growth exponent over the last "
-            f"decade is {_EXPONENT:.3f}",
+            says=f"the regret of {label} grows no faster than sqrt(T) log(1 + T/256), whose growth exponent over "
+            f"the last decade is {_EXPONENT:.3f}",
             place=f"{place} (an upper bound)",
         )
     ),
