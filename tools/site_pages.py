@@ -39,7 +39,7 @@ COPIES = {  # file of the repository: page
     "benchmarks/NOTES.md": "project/notes.md",
 }
 TITLES = {
-    "armed": "K arms",
+    "armed": "Multi-armed bandits",
     "contextual": "Contextual bandits",
     "combinatorial": "Lists and sets of items",
     "duels": "Dueling bandits",
@@ -52,7 +52,7 @@ TITLES = {
     "dro": "Group DRO",
     "operators": "Operators",
     "data": "Data",
-    "classics": "Classics",
+    "classics": "Classical bandits",
 }
 ROOMS = {  # page of the top level: its title, and the rooms of the package whose names it has
     "run": ("Simulate, compare, sweep", ("simulation", "engine", "sweeps")),
@@ -61,7 +61,7 @@ ROOMS = {  # page of the top level: its title, and the rooms of the package whos
 }
 MODULES = {  # page: its title, and modules whose members it lists
     "domains": ("Domains", ["jaxbandits.domains"]),
-    "noise": ("Noise laws and links", ["jaxbandits.environments.linear.noise", "jaxbandits.estimation.links"]),
+    "noise": ("Noise distributions and links", ["jaxbandits.environments.linear.noise", "jaxbandits.estimation.links"]),
     "numerics": ("Random numbers and inverses", ["jaxbandits.numerics.rng", "jaxbandits.numerics.inverse_factors"]),
     "meters": ("Meters", [f"jaxbandits.diagnostics.{name}" for name in ("linear", "glm", "oco", "coco", "history")]),
     "bridges": (
@@ -217,7 +217,7 @@ def _entry(name: str, entry: Any, module: Any) -> str:
         table(("preset or reader", "what it does"), [(f"`{k}`", escape(v)) for k, v in presets.items()])
         if presets
         else "",
-        f"`jaxbandits show {name}` prints this, `jaxbandits cite {name}` the citation.",
+        f"`jaxbandits show {name}` prints this entry, and `jaxbandits cite {name}` prints the citation.",
     ]
     return "\n\n".join(block for block in blocks if block)
 
@@ -305,7 +305,7 @@ def _spec_names() -> str:
     """Return the page of all names that a specification may use."""
     names = Names()
     blocks = [
-        "Every name that a specification, a sweep file or `from_spec` may use, and what it stands for. "
+        "This page lists the names that a specification, a sweep file or `from_spec` may use. "
         "`register_algorithm`, `register_environment` and `register_part` add your own. Functions of `optax` and "
         "`optax.contrib` are named `optax/adam`, `optax/dog` and so on."
     ]
@@ -316,7 +316,7 @@ def _spec_names() -> str:
             place = f"{obj.__module__}.{obj.__qualname__}" if hasattr(obj, "__qualname__") else PARTS[name]
             rows.append((f"`{name}`", f"`{place.replace(':', '.')}`"))
         blocks += [f"## {title}", table(("name", "stands for"), rows)]
-    return _page("Names of specifications", *blocks)
+    return _page("Registered names", *blocks)
 
 
 # --- gallery -----------------------------------------------------------------------------------------------------
@@ -324,9 +324,9 @@ def _spec_names() -> str:
 
 def _gallery() -> dict[str, str]:
     blocks = [
-        "Every algorithm on its registered example, and every experiment with the budget `quick`: short runs "
-        "for illustration. Verdicts are on the pages of the papers. A picture opens in its full size. "
-        "`python tools/gallery.py` draws them."
+        "The pictures show algorithms on their registered examples, and experiments with few seeds and rounds. They "
+        "are from short runs for illustration; the verdicts are on the pages of the papers. A click on a picture opens "
+        "it in full size. `python tools/gallery.py` draws the pictures."
     ]
     for family in (*FAMILIES, "classics"):
         algorithms = [

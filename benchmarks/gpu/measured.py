@@ -153,7 +153,7 @@ def _facts(found: dict[str, Any]) -> str:
     text = f"`python -m benchmarks.gpu.first_run` on {machine}."
     if loops := found.get("loops"):
         results = ", ".join(f"{_OPTION_SETS.get(option, option)} ({_passes(x)})" for option, x in loops.items())
-        text += f" The test of loops was run with several sets of options of XLA: {results}."
+        text += f" The test of loops was run with several sets of XLA options: {results}."
     if "form" in first:
         text += f" The first `simulate` chose the form `{first['form']}` after {first['seconds']:.0f} s."
     return text + "\n"
