@@ -143,6 +143,20 @@ def test_a_page_says_what_is_stated_and_names_the_panels():
         assert "| panels | S3 (S = 3) |" in page and "*Cannot fail* marks" in page.split("##")[0]
 
 
+def test_a_page_describes_the_readings_that_were_run_and_counts_runs_on_other_seeds():
+    """A description without stated settings is not referred to; a verdict without numbers says so."""
+    about = ABOUT._replace(
+        readings={"exact": "exact nu", "unused": "no run"}, horizon_stated=True, shows="As in Figure 1."
+    )
+    lost = dataclasses.replace(judge(decision=NO, p=math.nan), value=math.nan, n=0)
+    others = [run_of(judge(), about=about, preset="tuned", first_seed=seed) for seed in (64, 128)]
+    (chapter,) = chapters([run_of(lost, about=about), *others, run_of(judge(), about=about, reading="exact")], PAPERS)
+    page = pages.paper(chapter)
+    assert "| other runs | preset tuned (2 runs on different seeds); reading exact |" in page
+    assert "| reading exact | exact nu |" in page and "no run |" not in page
+    assert "| stated | 100 rounds |" in page and "the numbers of this run were not recorded" in page
+
+
 def test_a_run_on_real_data_has_the_title_of_these_data():
     experiment = EXPERIMENTS["glm/covertype"]
     real, made_up = (runs.about_of(experiment, data) for data in ("real", "stand-in"))
@@ -237,10 +251,10 @@ def test_seeds_that_are_shared_are_no_fresh_test():
 
 
 def test_claims_were_committed_before_only_where_every_run_shows_it():
-    assert "committed before the runs" in pages._provenance([run_of()])
+    assert "committed before these runs" in pages._provenance([run_of()])
     for commit in ("abc123+", ""):
         said = pages._provenance([run_of(), run_of(commit=commit, experiment="oco/e2")])
-        assert "is not shown for oco/e2" in said and "committed before the runs" not in said
+        assert "is not shown for oco/e2" in said and "committed before these runs" not in said
 
 
 # The table of numbers -------------------------------------------------------------------------------------------------

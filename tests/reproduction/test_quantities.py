@@ -87,7 +87,7 @@ def test_equivalence_ratios_and_shares():
     claim = declare_claim(mean("A").close_to(mean("B"), within=2.0))
     assert claim.test == "mean regret of A between 1/2 and 2 times that of B" and (claim.low, claim.high) == (0.5, 2.0)
     claim = declare_claim(mean("A") / mean("B") < 1.5)
-    assert claim.test == "mean regret of A over that of B below 1.5"
+    assert claim.test == "mean regret of A divided by that of B below 1.5"
     assert decision(claim, {"p": {"A": 140.0, "B": 100.0}}) == "holds"
     assert decision(claim, {"p": {"A": 160.0, "B": 100.0}}) == "does not hold"
     claim = declare_claim(share("A", of="error_ratio") > 0.98, least=400)
@@ -104,14 +104,14 @@ def test_means_growth_and_ratios_over_panels():
     assert claim.test == "mean regret of A below 210" and decision(claim, levels) == "does not hold"
     for high, verdict in ((1.1, "holds"), (0.9, "does not hold")):
         claim = declare_claim(growth_over({"p1": 1.0, "p2": 2.0, "p4": 4.0}, "size", "A") < high, ())
-        assert f"against size below {high:g}" in claim.test and decision(claim, levels) == verdict
+        assert f"against size, of mean regret of A below {high:g}" in claim.test and decision(claim, levels) == verdict
     for low, verdict in ((3.9, "holds"), (4.1, "does not hold")):
         claim = declare_claim(panel_ratio("A", "p4", "p1") > low, ())
         assert f"in panel p4 above {low:g} times that in panel p1" in claim.test and decision(claim, levels) == verdict
     claim = declare_claim(panel_ratio("A", {"the large": ("p2", "p4")}, {"the small": ("p1",)}).between(3.9, 4.1), ())
     assert "largest mean regret of A at the large between 3.9 and 4.1 times that at the small" in claim.test
     assert decision(claim, levels) == "holds"
-    assert declare_claim(growth("A") < 0.5, "p1").test == "log-log slope of mean regret of A below 0.5"
+    assert declare_claim(growth("A") < 0.5, "p1").test == "log-log slope, against t, of mean regret of A below 0.5"
 
 
 def test_differences_of_learners_and_of_metrics():
@@ -124,7 +124,7 @@ def test_differences_of_learners_and_of_metrics():
     measured = Measurements({"p": Result({"A": factories.trials(values)})}, {})
     for factor, words, verdict in ((1.0, "", "holds"), (0.5, "1/2 of ", "does not hold")):
         claim = declare_claim(mean("A", of="now") - factor * mean("A", of="then") < 0.0)
-        assert claim.test == f"mean now of A minus {words}its then below 0"
+        assert claim.test == f"A: now minus {words}then, mean over trials, below 0"
         assert judge(claim, measured).decision == verdict
 
 
@@ -154,7 +154,9 @@ def test_rates_of_the_second_half():
     measured = Measurements({"p": Result({"A": factories.trials(values)})}, {})
     for low, verdict in ((1.9, "holds"), (2.1, "does not hold")):
         claim = declare_claim(rate("A") > low)
-        assert claim.test == f"mean increase per round of regret of A over the last half of the rounds above {low:g}"
+        assert (
+            claim.test == f"mean increase per round of the regret of A over the second half of the rounds above {low:g}"
+        )
         assert judge(claim, measured).decision == verdict
 
 

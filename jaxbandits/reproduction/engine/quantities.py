@@ -35,8 +35,13 @@ from jaxbandits.reproduction.engine.statistic import (
 from jaxbandits.reproduction.engine.thresholds import COMPARABLE
 
 _WORDS = {  # wording of metrics whose names are those of columns, too short for a sentence
+    "area GLB-OMD": "area of the region",
+    "area OFUGLB": "area of OFUGLB's region from the plays",
     "conversion_share": "change of gradients, divided by its bound,",
+    "ellipses": "area of the ellipse, divided by that of GLM-UCB,",
+    "error": "indicator of a wrong answer,",
     "error_sq": "squared error",
+    "excess_share": "largest excess risk of a group, divided by its bound,",
     "feasible_regret": "regret against the best feasible point",
     "first_risk": "risk on the first group",
     "gap_excess": "excess over the Frank-Wolfe gap",
@@ -46,27 +51,38 @@ _WORDS = {  # wording of metrics whose names are those of columns, too short for
     "lemma_2_excess": "excess over the bound of Lemma 2",
     "lemma_4": "distance from the minimum, divided by the bound of Lemma 4,",
     "max_risk": "maximal risk",
+    "meta_excess": "meta regret minus its bound",
+    "meta_precondition": "largest 64 beta_k |l_j - h_j|",
     "model_share_of_likely": "model regret, divided by its high-probability bound,",
     "model_share_of_mean": "model regret, divided by the bound on its mean,",
     "negative_slack": "violation of the path-wise inequality",
+    "norm": "largest norm of a play",
     "objective_at_preset": "objective at the horizon of the fixed steps",
     "optimum_first_risk": "risk on the first group at the optimum of the maximal risk",
     "optimum_other_risk": "mean risk on the other groups at the optimum of the maximal risk",
     "other_risk": "mean risk on the other groups",
+    "precondition": "largest left side of a precondition, divided by its right side,",
     "radius_over_root": "radius, divided by sqrt(T),",
+    "regret_share": "regret, divided by its bound,",
     "restarts_over_half_log": "number of updates, divided by log2(T) / 2 + 2,",
     "restarts_over_log": "number of updates, divided by log2(T),",
     "scaled_regret": "pseudo-regret, divided by s sqrt(T),",
     "share_of_41": "violation, divided by its bound in (41),",
     "share_of_bound": "regret, divided by its bound,",
+    "share_of_exact": "regret, divided by its expectation,",
     "share_of_likely": "gap, divided by its high-probability bound,",
     "share_of_mean": "gap, divided by the bound on its mean,",
     "share_of_uniform": "regret, in percent of that of uniform play,",
+    "slope": "ratio of the estimate to the gradient,",
+    "stability": "violation of the stability inequality",
     "top_k_optimum_first_risk": "risk on the first group at the optimum of the k largest risks",
     "top_k_optimum_other_risk": "mean risk on the other groups at the optimum of the k largest risks",
     "top_k_risk": "mean of the k largest risks",
     "truncated_share": "share of truncated rewards",
     "unfinished": "indicator of an unfinished block,",
+    "violation_rate": "violation per round",
+    "violation_share": "violation, divided by its bound,",
+    "weight": "weight of the constraint, relative to the loss,",
     "weights_share_of_likely": "weight regret, divided by its high-probability bound,",
     "weights_share_of_mean": "weight regret, divided by the bound on its mean,",
 }
@@ -182,7 +198,7 @@ class Average:
         """Return the ratio of the means of two learners, over the seeds that both played."""
         _require(self._is_plain() and other._is_plain(), "a ratio of means takes no factors")
         return self._pairs(
-            other, "over that of {b}", lambda a, b: partial(mean_ratio, first=a, second=b, metric=self.metric)
+            other, "divided by that of {b}", lambda a, b: partial(mean_ratio, first=a, second=b, metric=self.metric)
         )
 
     def __sub__(self, other: "Average") -> Quantity:
@@ -192,11 +208,11 @@ class Average:
         )
         if self.labels == other.labels:
             _require(self.metric != other.metric, "a learner's mean less itself is 0: name another learner or metric")
-            words = f"{{a}} minus {_times(other.factor)}its {_words_for(other.metric)}"
+            words = f"{_words_for(self.metric)} minus {_times(other.factor)}{_words_for(other.metric)}"
             both = {"first": self.metric, "second": other.metric, "factor": other.factor}
             return Quantity(
                 tuple(
-                    (words.replace("{a}", self._words(a)), partial(metric_difference, name=a, **both), (a,))
+                    (f"{quote_label(a)}: {words}, mean over trials,", partial(metric_difference, name=a, **both), (a,))
                     for a in self.labels
                 )
             )
@@ -224,7 +240,9 @@ class Average:
         return self.factor == 1.0 and self.average == "mean"
 
     def _words(self, label: str) -> str:
-        return f"{self.average} {_words_for(self.metric)} of {quote_label(label)}"
+        words = _words_for(self.metric)
+        average = f"{self.average} over trials of the" if words.startswith("mean ") else self.average
+        return f"{average} {words} of {quote_label(label)}"
 
     def _against_number(self) -> Quantity:
         _require(
@@ -381,7 +399,7 @@ def wins(first: str, *others: str, of: str = "regret") -> Quantity:
 
 def growth(*labels: str, of: str = "regret") -> Quantity:
     """Return the exponent a of a mean metric that grows as t^a over the last decade of rounds."""
-    return _slopes("log-log slope of mean {of} of {label}", labels, of, growth_exponent)
+    return _slopes("log-log slope, against t, of mean {of} of {label}", labels, of, growth_exponent)
 
 
 def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quantity:
@@ -400,7 +418,8 @@ def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quan
 
 def rate(*labels: str, of: str = "regret") -> Quantity:
     """Return the mean increase of a metric per round over the second half of the rounds."""
-    return _slopes("mean increase per round of {of} of {label} over the last half of the rounds", labels, of, late_rate)
+    words = "mean increase per round of the {of} of {label} over the second half of the rounds"
+    return _slopes(words, labels, of, late_rate)
 
 
 def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = "regret") -> Quantity:
@@ -414,7 +433,7 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
     """
     each = (
         (
-            f"log-log slope of mean {_words_for(of)} of {quote_label(a)} against {axis}",
+            f"log-log slope, against {axis}, of mean {_words_for(of)} of {quote_label(a)}",
             _anywhere(growth_across(panels, a, of)),
             (a,),
         )
@@ -444,7 +463,8 @@ def time_over_panels(label: str, panel: str, over: str) -> Quantity:
 def time_slope(*labels: str) -> Quantity:
     """Return the exponent with which the time of a round grows with the round number."""
     each = (
-        (f"log-log slope of the time per round of {quote_label(a)}", partial(time_growth, name=a), (a,)) for a in labels
+        (f"log-log slope, against t, of the time per round of {quote_label(a)}", partial(time_growth, name=a), (a,))
+        for a in labels
     )
     return Quantity(tuple(each), "repeats", kind="slope")
 

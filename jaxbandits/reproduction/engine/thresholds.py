@@ -11,7 +11,7 @@ the runs that they judge:
     the time does not depend                             slope of log(time) in log(t) below FLAT, or within LITTLE times
     the time grows                                       that slope above GROWS
     very close, matches (risks)                          within 0.01 either way
-    falls as T^a                                         slope of log(gap) in log(T) below a + FLAT
+    falls about as fast as T^a, or faster                slope of log(gap) in log(T) below a + FLAT
     always, in every trial                               a share of trials above `share_for_all(trials needed)`
 """
 

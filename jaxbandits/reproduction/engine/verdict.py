@@ -17,12 +17,13 @@ _VALUE = TypeVar("_VALUE")
 METHOD = (
     "A row holds if the 95 % confidence interval of its statistic lies inside the claimed region, and does not hold if "
     "the interval lies outside. It is open in all other cases, and whenever the run has fewer seeds or rounds than "
-    "the row needs or a trial failed. The interval of a mean, a ratio or a slope is Student's t-interval, widened to "
-    "include a bootstrap-t interval with half the tail probability. A claim of equivalence is tested by two one-sided "
-    "tests at 2.5 % each. A share of trials has the exact interval of Clopper and Pearson, and its p-value is twice "
-    "the smaller binomial tail. Every other p-value is computed from the 95 % interval, on the assumption that the "
-    "tails beyond it are those of Student's distribution with 6 degrees of freedom. The numerical thresholds behind "
-    "words such as 'comparable' are in jaxbandits/reproduction/engine/thresholds.py."
+    "the row needs or a trial failed. The interval of a mean, or of a ratio or slope of means, is Student's "
+    "t-interval, widened to include a bootstrap-t interval with half the tail probability. Intervals of medians and of "
+    "times are Student's t-intervals. A claim of equivalence is tested by two one-sided tests at 2.5 % each. A share "
+    "of trials has the exact interval of Clopper and Pearson, and its p-value is twice the smaller binomial tail. "
+    "Every other p-value is computed from the 95 % interval, on the assumption that the tails beyond it are those of "
+    "Student's distribution with 6 degrees of freedom. The numerical thresholds behind words such as 'comparable' are "
+    "in jaxbandits/reproduction/engine/thresholds.py."
 )
 ALPHA = 0.05  # level of a single claim, and family-wise level of all sentences of a paper
 TAIL = 6  # degrees of freedom for p-values beyond the 95 % interval; means of 64 lognormal values have similar tails
@@ -105,6 +106,8 @@ class Verdict:
             return "not measured in this run"
         if self.failed:
             return f"{count_of(self.failed, 'trial')} {'is' if self.failed == 1 else 'are'} not finite"
+        if math.isnan(self.value) and self.decision != "open":
+            return "the numbers of this run were not recorded"
         if self.is_early:
             return f"needs {self.claim.least} {self.claim.unit}, has {self.n}"
         if math.isnan(self.value):

@@ -30,8 +30,9 @@ _READING = (
 )
 _NUMBERS = (
     "A row gives the estimate of its statistic, the 95 % interval, the claimed region, the number n of seeds (for "
-    "times, of repeats) and the p-value. If it compares two means, it also gives the median of the differences, and "
-    "as *share below 0* the share of seeds with a negative difference."
+    "times, of repeats) and the p-value. If it compares the means of two learners, it also gives the median of the "
+    "differences, and as *share below 0* the share of seeds with a negative difference. Slopes against t and log t are "
+    "fitted over the last decade of rounds."
 )
 _SAME = {  # whether all choices of constants that were run agree
     "yes": "other choices: the same verdict",
@@ -63,7 +64,7 @@ def overview(
         "the results.",
         _table(_COLUMNS, (_counts(chapter, page) for chapter in chapters)),
         _rests(statements),
-        "**Sentences that do not hold, or only in part**",
+        "**Sentences that do not hold, or hold only in part**",
         _bullets([_short(s) for s in statements if s.standing in ("no", "in part")]) or "Nothing.",
         "**Open sentences**",
         _bullets([_short(s) for s in statements if s.standing == "open"]) or "Nothing.",
@@ -202,7 +203,7 @@ def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
     meaning = about.presets.get(run.preset, "")
     if not about.horizon_stated and not any("horizon" in mark or "rounds" in mark for mark in guesses):
         guesses = {"the number of rounds": None, **guesses}
-    further = ", and the settings in the description above" * bool(about.shows)
+    further = ", and the settings in the description above" * bool(re.search("states|notebook has", about.shows))
     panels = ", ".join(f"{name} ({title})" for name, title in _panels(about, sentences).items())
     rows = [
         ("source", about.source),
@@ -210,11 +211,18 @@ def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
         ("panels", panels),
         ("run", f"preset {run.preset} ({meaning}); {_rounds(about, run.rounds)}; seeds {run.seed_range}"),
         ("assumed or reconstructed", "; ".join(guesses) or "nothing on which a verdict depends"),
-        ("other runs", "; ".join(dict.fromkeys(other.difference_from(run) for other in others)) or "none"),
+        ("other runs", "; ".join(_with_counts(other.difference_from(run) for other in others)) or "none"),
+        *((f"reading {name}", text) for name, text in about.readings.items() if any(o.reading == name for o in others)),
     ]
     rows = [(name, text) for name, text in rows if text]
     notes = _bullets([plain(note) for note in about.notes])
     return "\n\n".join(filter(None, (_table(("", ""), ((cell(a), cell(b)) for a, b in rows)), notes)))
+
+
+def _with_counts(differences: Iterable[str]) -> list[str]:
+    """Return each text once, with the number of runs if several runs differ from the headline run in the same way."""
+    counts = Counter(differences)
+    return [f"{text} ({n} runs on different seeds)" if n > 1 else text for text, n in counts.items()]
 
 
 def _rounds(about: About, horizon: int) -> str:
@@ -284,10 +292,11 @@ def _provenance(runs: Sequence[Run]) -> str:
         "That the claims were committed before the run is not shown for "
         f"{', '.join(late)}: the run has no commit, or files had changed since its commit (marked +)."
         if late
-        else "All claims were committed before the runs that test them: when a run began, no file of the package "
-        "differed from the commit."
+        else "All claims were committed before these runs: when a run began, no file of the package differed from the "
+        "commit."
     )
-    return plain(f"The runs are of commit{'s' * (len(commits) > 1)} {', '.join(commits)}, on seeds {ranges}. {shown}")
+    heads = "The headline run of each experiment, whose settings are on the page of the paper, is of commit "
+    return plain(f"{heads}{' or '.join(commits)}, on seeds from {ranges}. {shown}")
 
 
 def _errata(header: Sequence[str], errata: Sequence[Erratum]) -> str:

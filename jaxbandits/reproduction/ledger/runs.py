@@ -32,6 +32,7 @@ class About(NamedTuple):
     float64: bool
     shows: str = ""
     horizon_stated: bool = False
+    readings: Mapping[str, str] = {}  # descriptions of the readings other than the usual one, by name
     panels: Callable[[], Mapping[str, str]] = dict  # titles by panel, made when a page needs them
     panel_rounds: Callable[[int], tuple[int, ...]] = lambda horizon: (horizon,)  # of all panels in a run of `horizon`
 
@@ -195,6 +196,7 @@ def about_of(experiment: Experiment, data: str = "") -> About:
         float64=experiment.float64,
         shows=experiment.shows,
         horizon_stated=experiment.horizon_stated,
+        readings={name: reading.text for name, reading in experiment.interpretations.items()},
         panels=partial(_panel_titles, experiment, data),
         panel_rounds=partial(_panel_rounds, experiment),
     )

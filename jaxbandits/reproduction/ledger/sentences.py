@@ -117,7 +117,7 @@ class Sentence(NamedTuple):
         parts += [f"open in {n - held - failed}"] if n - held - failed else []
         rest = len(self.rows) - n
         parts += [f"cannot be judged in {rest}" + f" row{'s' * (rest > 1)}" * (not n)] if rest else []
-        corrected = "the sentence is open after the correction for many sentences"
+        corrected = "open after the correction for multiple testing"
         parts += [corrected] if self.standing == "open" and self.raw != "open" else []
         return ", ".join(parts)
 
