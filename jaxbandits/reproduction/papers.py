@@ -91,7 +91,7 @@ _GLM = Paper(
     "with t.",
     guessed="The value of delta in the synthetic experiments, the constants of ECOLog, RS-GLinCB and GLOC (we use "
     "public code for ECOLog and RS-GLinCB), and the factor by which radii are shrunk on Covertype. The paper does not "
-    "state d, K and the arms of the synthetic experiments either, but all six values of kappa are those of one public "
+    "state d, K or the arms of the synthetic experiments either, but all six values of kappa are those of one public "
     "instance, from the experiments of RS-GLinCB's authors (d = 5, K = 20, new arms in every round; see glm/kappas).",
     errata=(
         Erratum(

@@ -51,13 +51,13 @@ BOUND = THEOREMS.experiment(
                   says="regret stays below the explicit bound with probability at least 1 - delta", place="Theorem 2",
                   cannot_fail=OUT_OF_REACH.format(most="T times the largest gap", what="regret"), least=1000),
         *observations("loose", share("GLB-OMD", of="share_of_bound", at_most=1e-3) > 0.99, on=("S3", "S5"),
-                      says="the bound is loose: regret is below a thousandth of the "
+                      says="for a logistic link the bound is loose: regret is below a thousandth of the "
                       "bound", place="Theorem 2", least=1000),
     ),
     notes=(
         "The bound is evaluated with the kappa_* of each trial, and with the largest kappa over the ball, 1 / c_mu, "
-        "which makes the bound larger. The proof needs lambda g >= 1 and kappa >= 1; the lambda of Theorem 1 and S > 0 "
-        "imply both here.",
+        "which makes the bound larger. The proof needs lambda g >= 1, where g is the dispersion of the link, and kappa "
+        ">= 1; the lambda of Theorem 1 and S > 0 imply both here.",
         "For a Poisson link the proof has a gap: it bounds mu' by C_mu at optimistic parameters, which may lie outside "
         "the ball. For a Gaussian link, which has no curvature (R = 0), only the last term of the bound remains.",
         "In all panels d = 2, K = 20 and delta = 0.05, and each trial has one arm set. In logistic bandits regret "

@@ -65,7 +65,7 @@ def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
         "covers-lambda-d",
         share("GLB-OMD, lambda = d", of="error_ratio") > 1 - DELTA,
         on=promised.keys(),
-        says="{label}, which no theorem covers, keeps theta* in all its confidence sets",
+        says="theta* lies in all confidence sets of {label}, which no theorem covers, in at least 95 % of the trials",
         least=1000,
     )
     return (
@@ -77,7 +77,8 @@ def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
                 f"covers-{slug(name)}",
                 share(name, of="error_ratio") > probability,
                 on=[panel for panel, names in promised.items() if name in names],
-                says="{label} keeps theta* in all its confidence sets",
+                says=f"theta* lies in all confidence sets of {{label}} in at least {100.0 * probability:.0f} % of the "
+                "trials",
                 place=place,
                 kind=kind,
                 least=1000,

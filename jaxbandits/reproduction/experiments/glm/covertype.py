@@ -115,8 +115,8 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
                 on="x0.1", says="with 32 trials at once, GLB-OMD is significantly faster than {label}",
                 place="Figure 4; Appendix F.3"),
         *observations("gloc-pays", mean("GLOC") > mean("GLB-OMD"), on=_JUDGED,
-                      says="GLOC, the fastest learner, has more regret than "
-                      "GLB-OMD", place="Figure 4, right", least=32),
+                      says="GLOC has more regret than GLB-OMD",
+                      place="Figure 4, right", least=32),
     ),
     notes=(
         "ECOLog is that of public code (as in glm/fig1), with its radius multiplied by the factor of the panel. Unlike "
@@ -132,7 +132,7 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
         "The option `--data FILE` reads the real data from covtype.data or covtype.data.gz; without it the experiment "
         "runs on a stand-in.",
         "Methods that fit a likelihood run on the first 64 seeds; comparisons with them use only these seeds.",
-        setting.TUNING,
+        setting.PRESETS_NOTE,
         "Here the factors of the presets practical and tuned are applied in addition to the factor of the panel. At "
         "most points of its grid, the warm-up of RS-GLinCB is longer than the third of the rounds on which it is "
         "tuned. These points have equal regret, and if no point is better, the radii of the panel are kept.",

@@ -46,8 +46,8 @@ FIG1_FIXED = setting.OTHER_ARMS.experiment(
     claims=(
         *logistic_observations([f"S{norm}" for norm in _NORMS], "fixed arms"),
         *observations("explodes", mean("GLM-UCB") > 0.8 * mean("uniform"), on="S7",
-                      says="the regret of GLM-UCB explodes as kappa grows: it is nearly that of uniform "
-                      "play", place="Table 1 (an upper bound)", least=32),
+                      says="at S = 7, where kappa is large, the regret of GLM-UCB is more than 0.8 times that of "
+                           "uniform play", place="Table 1 (an upper bound)", least=32),
     ),
     notes=(
         setting.UNSTATED,

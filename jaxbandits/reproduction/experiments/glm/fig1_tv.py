@@ -38,7 +38,7 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
         setting.WORST_KAPPA,
         setting.ECOLOG,
         setting.ADA,
-        setting.TUNING,
+        setting.PRESETS_NOTE,
         "The cost O(log^2 t) per round of RS-GLinCB is an amortised cost of few fits. It is not tested: with the "
         "constants of its theorem all rounds belong to the warm-up, in which every round makes a fit.",
     ),

@@ -48,7 +48,7 @@ FIG2 = setting.FIGURES.experiment(
         setting.FOUND_KAPPA,
         "GLM-UCB and RS-GLinCB are given 100 as a bound on rewards.",
         setting.SLOW_NOTE,
-        setting.TUNING,
+        setting.PRESETS_NOTE,
     ),
     slow={name: 64 for name in setting.MLE if name != "OFULog-r"},
     figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True), Cost("S")),

@@ -30,7 +30,7 @@ FIG2_FIXED = setting.OTHER_ARMS.experiment(
         setting.UNSTATED,
         setting.COUNTS,
         setting.SEEDS_NOTE,
-        setting.TUNING,
+        setting.PRESETS_NOTE,
         "GLM-UCB and RS-GLinCB are given 100 as a bound on rewards. RS-GLinCB is given kappa = e^S, the largest value "
         "over the ball.",
     ),

@@ -47,8 +47,9 @@ KAPPA = THEOREMS.experiment(
                       "much", place="Figure 3 (with more seeds)", least=1000),
     ),
     notes=(
-        "The largest kappa over the ball is 2 + 2 cosh(S); the metric kappa is that of each instance. d = 2, K = 20, "
-        "and each trial has one arm set. Regret is at most T = 3,000, so its growth with kappa must level off.",
+        "In the figure and the rows, kappa is the largest one over the ball, 2 + 2 cosh(S); the metric kappa is that "
+        "of each instance. d = 2, K = 20, and each trial has one arm set. Regret is at most T = 3,000, so its growth "
+        "with kappa must level off.",
     ),
     interpretations={
         "delta-0.01": Interpretation(

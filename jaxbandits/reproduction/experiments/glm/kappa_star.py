@@ -67,8 +67,8 @@ KAPPA_STAR = THEOREMS.experiment(
     ),
     notes=(
         "In all panels S = 5, so the largest kappa over the ball is the same (150). The 20 arms are evenly spaced on a "
-        "circle, whose radius differs between the panels and gives values of kappa_* between 5 and 147. d = 2 and "
-        "delta = 0.05.",
+        "circle, whose radius differs between the panels. These radii give values of kappa_*, the inverse of the "
+        "mean slope mu' at the best arm, between 5 and 147. d = 2 and delta = 0.05.",
         "The second term of the bound, kappa d^2 log(T)^2, does not decrease with kappa_*, and at this T it is "
         "the larger term. Moreover, the mean rewards of longer arms differ more.",
         "OFUGLB runs only on the first 64 seeds.",

@@ -151,12 +151,11 @@ REGIONS = THEOREMS.experiment(
         *observations(
             "half-of-the-ball",
             mean("GLB-OMD", of="area GLB-OMD") < 0.5,
-            says="within the ball, which the region of GLM-UCB covers, the region of GLB-OMD has at most half of the "
-            "ball's area",
+            says="the region of GLB-OMD covers at most half of the ball",
             **_FIGURE,
         ),
         *observations("ofuglb-half", mean("GLB-OMD", of="area OFUGLB") < 0.5,
-                      says="within the ball, the region of OFUGLB has at most half of the ball's area too", **_FIGURE),
+                      says="the region of OFUGLB covers at most half of the ball", **_FIGURE),
         *claims("comparable", mean("GLB-OMD", of="area GLB-OMD") - 2.0 * mean("GLB-OMD", of="area OFUGLB") < 0.0,
                 says="within the ball, the region of GLB-OMD is comparable to that of OFUGLB", **_FIGURE),
     ),

@@ -78,6 +78,7 @@ TUNING = (
     "each panel. GLM-UCB and OFULog-r received factors at or near the lower end of the grid; such nearly greedy play "
     "may look better after a third of the rounds than at the end."
 )
+PRESETS_NOTE = "The presets practical and tuned are described in glm/fig1-fixed."  # no page shows runs of them
 FOUND = (
     "The paper states neither d, K nor the arms. These runs use the instance of the experiments of RS-GLinCB's "
     "authors; its six values of kappa agree with those that the paper states (glm/kappas). It has d = 5 and K = 20 new "

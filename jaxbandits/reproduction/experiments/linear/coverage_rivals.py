@@ -28,9 +28,9 @@ def _rivals(preset: str, horizon: int, panel: Panel) -> Learners:
 
 _covers = functools.partial(share, of="error_ratio", at_most=_INSIDE)
 _JUDGED: Fields = {"least": 400, "presets": ("theory",)}
-_KEEPS = {"says": "{label} keeps theta* in all its confidence sets", **_JUDGED}
-_KEEPS_TOO = {"says": "under noise for which it has no theorem, {label} keeps theta* in all its confidence sets "
-                      "too", **_JUDGED}
+_KEEPS = {"says": "theta* lies in all confidence sets of {label} in at least 99 % of the trials", **_JUDGED}
+_KEEPS_TOO = {"says": "under noise that its theorem does not cover, theta* lies in all confidence sets of {label} in "
+                      "at least 99 % of the trials", **_JUDGED}
 
 COVERAGE_RIVALS = THEOREMS.experiment(
     "coverage-rivals",
@@ -62,8 +62,8 @@ COVERAGE_RIVALS = THEOREMS.experiment(
         "The metric error_ratio is the running maximum of ||theta_t - theta*||_{V_t} divided by the radius, where V_t "
         "is each learner's own design matrix. Failure probabilities are 1/T (1/(8T) for OFUL). Such small "
         "probabilities cannot be measured with this number of trials; the rows test for at most 1 % of failures.",
-        "The guarantee of CRMM requires symmetric noise, and the guarantee of OFUL requires sub-Gaussian noise. Claims "
-        "about other noise say that there is no theorem. CRMM and MENU have few epochs at this horizon.",
+        "The guarantee of CRMM requires symmetric noise, and the guarantee of OFUL requires sub-Gaussian noise. CRMM "
+        "and MENU have few epochs at this horizon.",
     ),
     width=32,
     figures=(Shares(),),

@@ -48,7 +48,8 @@ def _drops(reading: str, title: str) -> tuple[Claim, ...]:
     heavy, light = f"student-{reading}", f"gaussian-{reading}"
     on: Fields = {"on": {reading: title}, "panels": (heavy, light)}
     more = measure(
-        "factor by which mean regret grows from Gaussian to Student t noise, of OFUL divided by that of Hvt-UCB,",
+        "factor by which the mean regret of OFUL grows from Gaussian to Student t noise, divided by that factor for "
+        "Hvt-UCB,",
         ratio_of_ratios(heavy, light, "OFUL", "Hvt-UCB"),
         ("OFUL", "Hvt-UCB"),
     )

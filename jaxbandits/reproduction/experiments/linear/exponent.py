@@ -6,7 +6,7 @@ from jaxbandits.reproduction.experiments.linear.setting import ARMS, DIM, THEORE
 from jaxbandits.reproduction.sentences import growth, observations
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
-_GROWS = "regret grows no faster than T^(1/(1 + eps)), the rate of the worst case"
+_GROWS = "regret grows no faster than T^(1/(1 + eps)), the worst-case rate"
 _STATEMENTS = {  # preset, wording and place by id
     "worst-case": ("theory", f"with the theorem's constants, {_GROWS}", "Theorem 1 and Corollary 1 (upper bounds)"),
     "tuned": ("practical", f"with tuned constants, {_GROWS}", "Theorem 1"),

@@ -30,7 +30,7 @@ FIG2 = setting.FIGURES.experiment(
     panels=lambda horizon: setting.both_normalisations(noise=noise.Gaussian(), eps=1.0),
     tuning=dataclasses.replace(setting.PER_PANEL, grid=_grid),
     claims=(
-        *claims("competitive", mean("Hvt-UCB").close_to(mean("OFUL")), says="Hvt-UCB is competitive, as OFUL is",
+        *claims("competitive", mean("Hvt-UCB").close_to(mean("OFUL")), says="Hvt-UCB is competitive with OFUL",
                 **_FIGURE),
         *claims("truncates", mean("CRTM") > mean("Hvt-UCB"), says="CRTM truncates too much and has more regret than "
                                                              "Hvt-UCB", **_FIGURE),

@@ -66,7 +66,8 @@ FIG4 = setting.FIGURES.experiment(
     notes=(
         "The paper prints eps = df - 0.01 = 1.69, which lies outside (0, 1]; it must mean 1 + eps = 1.69.",
         setting.ONE_NORMALISATION,
-        "The run on this page has the preset practical, tuned once on Figure 1. Tuning in each panel (preset tuned) "
-        "reduces the effect of the loose bound on nu_t that OFUL, CRTM and CRMM receive.",
+        "Hvt-UCB and HEAVY-OFUL receive nu_t, the moment scale of the noise, in each round; the others receive its "
+        "largest value. The run on this page has the preset practical, tuned once on Figure 1. Tuning in each panel "
+        "(preset tuned) reduces the effect of this loose bound on OFUL, CRTM and CRMM.",
     ),
 )

@@ -63,7 +63,7 @@ NOISELESS = THEOREMS.experiment(
             least=1000,
         ),
         *observations("with-multipliers", growth_over(_HORIZONS, "T", "Hvt-UCB", _COVERING) < _RATE,
-                      says="with multipliers too, regret without noise grows no faster than the explicit bound",
+                      says="with multipliers, regret without noise grows no faster than the explicit bound",
                       place="Theorem 1", least=1000),
     ),
     notes=(

@@ -61,12 +61,12 @@ SCALE = THEOREMS.experiment(
             *(
                 panel_ratio(
                     label, {"nu_t that varies over 1.5 "
-                            "decades": ("varying",)}, {"the constant nu with the same sum": ("equal",)}
+                            "decades": ("varying",)}, {"the constant nu with the same sum of squares": ("equal",)}
                 )
                 < COMPARABLE
                 for label in _LABELS
             ),
-            says="regret depends on nu_t only through the sum of nu_t^2",
+            says="regret with nu_t that varies is at most 1.5 times that with a constant nu of the same sum of squares",
             **_ON_BOUND,
         ),
     ),

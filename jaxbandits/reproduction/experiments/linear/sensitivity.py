@@ -49,16 +49,17 @@ SENSITIVITY = Experiment(
         *(
             claim
             for id, says, changes in (
-                ("nu-overstated", "overstating nu 10 times costs little: regret at most "
+                ("nu-overstated", "overstating nu by a factor of 10 costs little: regret at most "
                                   "doubles", {"moment_bound": 10 * _NU}),
-                ("nu-understated", "understating nu 10 times costs little: regret at most "
+                ("nu-understated", "understating nu by a factor of 10 costs little: regret at most "
                                    "doubles", {"moment_bound": 0.1 * _NU}),
-                ("eps-understated", "understating eps costs little: regret at most doubles", {"eps": 0.5}),
+                ("eps-understated", "understating eps (0.5) costs little: regret at most doubles", {"eps": 0.5}),
             )
             for claim in observations(id, at_point(changes, NOMINAL, factor=2.0) < 0.0, says=says, **_SWEPT)
         ),
         *observations("printed-radius", at_point({"beta_scale": 1.0}, NOMINAL, factor=10.0) > 0.0,
-                      says="the printed radius costs much: regret is more than 10 times as large", **_SWEPT),
+                      says="the printed radius costs much: regret is more than 10 times that at the nominal point",
+                      **_SWEPT),
         *observations("ridge-step", at_point({"step_size": 1.0}, NOMINAL) < 0.0,
                       says="the step size of ridge regression (1) is at least as good as the printed one "
                       "(4)", **_SWEPT),
