@@ -96,8 +96,8 @@ def _of_theorem(theorem: str, label: str, growth_label: str) -> Iterable[Claim]:
             f"{slug(theorem)}-{what}",
             within[what],
             on=_LAST,
-            says=f"{'expected ' * (what == 'regret')}{what} is within the bound of {theorem}, with the constants of "
-            f"its proof",
+            says=f"the {'expected ' * (what == 'regret')}{what} of {{label}} is within the bound of {theorem}, with "
+            f"the constants of its proof",
             place=theorem,
             cannot_fail=OUT_OF_REACH.format(most="G D T", what=what),
         )
@@ -105,7 +105,8 @@ def _of_theorem(theorem: str, label: str, growth_label: str) -> Iterable[Claim]:
         yield from observations(
             f"growth-{slug(theorem)}-{what}",
             growth_over(_SHARES, "T", growth_label, of=metric) < law,
-            says=f"{what} grows no faster than the bound of {theorem}, including logarithms and constants",
+            says=f"the {what} of {{label}} grows no faster than the bound of {theorem}, including logarithms and "
+            "constants",
             place=f"{theorem} (an upper bound)",
             least=40,
         )
@@ -136,7 +137,7 @@ BANDIT = STUDY.experiment(
             "plays-in-k",
             share("BFW-TVC", "BFW-TVC, balanced", "SCBFW-TVC", of="norm", at_most=1.0 + 1e-9) > _ALWAYS,
             on=_SHARES.keys(),
-            says="plays stay in K, although y_m is perturbed by delta u_t",
+            says="plays stay in K, although the decision y_m of a block is perturbed by delta u_t",
             place="Algorithms 3 and 4, (20)",
         ),
         *observations(

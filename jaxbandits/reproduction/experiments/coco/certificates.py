@@ -196,13 +196,15 @@ CERTIFICATES = STUDY.experiment(
         "Losses are quadratic, and there is one linear constraint, which varies from round to round (environment "
         "coco/quadratic_constraints). The best feasible point is known exactly. The metrics regret_share and "
         "violation_share are regret and violation, divided by the bounds of the theorems.",
-        "The bound of Lemma 4 is 2 D^2 sigma_{s,t}, where sigma_{s,t} = 2 / sqrt(t - s + 1) is not clipped. The "
-        "learner labelled 'balanced' has ten times the eta of the lemma; the one labelled 'as printed' has steps above "
-        "1 and G~_1 = 1. For SCOFW-TVC there is no such lemma, and the metric is 0.",
-        "Inequality (7) is checked for one feasible comparator, with the regret on the linearised surrogates in place "
-        "of the regret on the surrogates; by convexity, the former is at least as large.",
+        "F is the quadratic that a Frank-Wolfe step minimises over K, D the diameter of K, and s the first round of "
+        "the epoch. In the bound of Lemma 4, sigma_{s,t} = 2 / sqrt(t - s + 1) is not clipped. The learner labelled "
+        "'balanced' has ten times the eta of the lemma; the one labelled 'as printed' has steps above 1 and G~_1 = 1. "
+        "For SCOFW-TVC there is no such lemma, and the metric is 0.",
+        "In inequality (7), Q is the cumulative violation and Phi the Lyapunov potential. It is checked for one "
+        "feasible comparator, with the regret on the linearised surrogates in place of the regret on the surrogates; "
+        "by convexity, the former is at least as large.",
         "If the oracle is inexact, the Frank-Wolfe gap is not a certificate. The metric oracle_shortfall is the "
-        "relative distance of the oracle's value <c, v> from the minimum.",
+        "relative distance of the oracle's value from the minimum.",
     ),
     figures=(Curves(not_drawn=("SCOFW-TVC",), limit=1.0),),
 )

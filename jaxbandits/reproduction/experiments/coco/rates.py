@@ -122,13 +122,14 @@ def _growth(law: _Law, place: str, *labels: str) -> Iterable[Claim]:
     environment: Problem = _problem()
     geometry = float(environment.lipschitz), float(environment.domain.diameter)
     horizons = [part * _HORIZON for part in _SHARES.values()]
+    learner = labels[0].partition(",")[0]
     for metric, what in (("feasible_regret", "regret"), ("violation", "violation")):
         exponent = exponent_of(lambda T, what=what: getattr(law(*geometry, T), what), horizons)
         yield from observations(
             f"growth-{slug(place)}-{what}",
             growth_over(_SHARES, "T", *labels, of=metric) < exponent,
-            says=f"up to T = 10^6, {what} grows no faster than the bound of {place}, whose growth exponent is "
-            f"{exponent:.3g}",
+            says=f"up to T = 10^6, the {what} of {learner} grows no faster than the bound of {place}, whose growth "
+            f"exponent is {exponent:.3g}",
             place=f"{place} (an upper bound)",
             least=40,
         )
@@ -167,7 +168,8 @@ RATES = STUDY.experiment(
                 share(label, of=f"{what}_share") > share_for_all(50),
                 on=_LAST,
                 place=theorem,
-                says=f"after 10^6 rounds {what} is within the bound of {theorem}, with all its constants",
+                says=f"after 10^6 rounds the {what} of {{label}} is within the bound of {theorem}, with all its "
+                "constants",
                 cannot_fail=OUT_OF_REACH.format(most="G D T", what=what),
             )
         ),
@@ -179,8 +181,8 @@ RATES = STUDY.experiment(
         "horizons, including logarithms and constants (for Sinha-Vaze, of the order of the bound). The bounds of "
         "Theorems 1 and 2 exceed the largest possible values, G D T, so a larger exponent does not contradict them.",
         "A learner can have negative regret because it violates the constraint; a negative mean regret has no growth "
-        "exponent. The mean regret of Sinha-Vaze and of OFW-TVC with the theorem's constants is negative at T = 10^6, "
-        "so the claims about the growth of their regret stay open.",
+        "exponent. The mean regret of Sinha-Vaze and of 'OFW-TVC, theory' is negative at T = 10^6, so the rows about "
+        "the growth of their regret stay open.",
         "Sinha-Vaze is a learner with projections. Its regret and violation, and those of learners labelled "
         "'balanced', are divided by the bounds of Theorem 1 in the tables, although the theorem does not cover them. "
         "The metrics regret_share and violation_share are regret and violation, divided by their bounds.",

@@ -145,9 +145,9 @@ BOUND = THEOREMS.experiment(
     notes=(
         "Losses are linear with G = 1 and D = 2. The theorem hides its constants in O(.); the constants of its proof "
         "are 33/16 for the curvature, 2 (1 + eta_1) for the start and 24 for the errors "
-        "(jaxbandits.theory.oco.theorem_3_1). The bound is evaluated against all u of the ball, with ||u||^2 "
-        "||e_t||^2 in place of <u, e_t>^2. After all rounds it is below 0.4 times 2 T, the largest possible regret, so "
-        "a run could violate it.",
+        "(jaxbandits.theory.oco.theorem_3_1). The bound is evaluated against all u of the ball, with ||u||^2 ||e_t||^2 "
+        "in place of <u, e_t>^2 for the error e_t of the hint. After all rounds it is below 0.4 times 2 T, the largest "
+        "possible regret, so a run could violate it.",
         "Bound (2) is for an algorithm of another paper, whose hint makes its update implicit; this algorithm is not "
         "in the library. The runs check the step that this paper adds, from the changes of gradients to the variances.",
     ),

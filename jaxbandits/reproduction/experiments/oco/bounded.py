@@ -80,8 +80,8 @@ BOUNDED = STUDY.experiment(
             "within-bound",
             mean("CA-OONS", of="share_of_bound") < 1.0,
             on=(*_RADII, *_MOVING),
-            says="on domains of diameter D CA-OONS ends below D^2 + D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for "
-            "the hidden constant",
+            says="on domains of diameter D the regret of CA-OONS ends below D^2 + D (sqrt(sigma^2) + sqrt(Sigma^2)), "
+            "with 1 for the hidden constant",
             place="Theorem 4.1",
         ),
         *observations("grows-as-d-squared", growth_over(_DIAMETERS, "D", "CA-OONS") < 2.0,

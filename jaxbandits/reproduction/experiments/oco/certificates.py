@@ -76,22 +76,22 @@ CERTIFICATES = THEOREMS.experiment(
     figures=(Curves(limit=1e-5),),
     claims=(
         *theorems("minimisers", share(*_ALL, of="projection_residual", at_most=1e-5) > share_for_all(200),
-                  says="both steps are minimisers over the ball (KKT residual below 1e-5)", place="Algorithm 1",
-                  **_ROWS),
+                  says="both steps of a round are minimisers over the ball (KKT residual below 1e-5)",
+                  place="Algorithm 1", **_ROWS),
         *theorems("preconditions", share(*_ALL, of="precondition", at_most=1.0 + 1e-4) > share_for_all(200),
                   says="the preconditions of Theorem 3.1 hold in every round", place="Theorem 3.1", **_ROWS),
         *theorems(
             "path-wise",
             share(*_ALL, of="negative_slack", at_most=1e-5) > share_for_all(200),
-            says="the path-wise inequality holds in every round, for the comparators +-e_1, +-e_2 and (-30, 40) "
-            "(to a relative accuracy of 1e-5)",
+            says="the path-wise inequality of Appendix C holds in every round, for the comparators +-e_1, +-e_2 and "
+            "(-30, 40) (to a relative accuracy of 1e-5)",
             place="Appendix C",
             **_ROWS,
         ),
         *theorems("stability", share(*_ALL, of="stability", at_most=1e-5) > share_for_all(200),
-                  says="0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round (to a relative "
-                  "accuracy of 1e-5)",
-                  place="Lemma C.3 (in the norm of A_t^{-1}; with twice the right side)", **_ROWS),
+                  says="0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round, in the norm of "
+                  "A_t^{-1} (to a relative accuracy of 1e-5)",
+                  place="Lemma C.3, which has twice this right side", **_ROWS),
         *theorems("meta-preconditions", share(*_META, of="meta_precondition", at_most=1.0 + 1e-4) > share_for_all(200),
                   says="64 beta_k |l_j - h_j| <= 1 for every expert of a middle learner, in every round",
                   place="Chen, Luo & Wei 2021, quoted in Lemma D.1", **_ROWS),
@@ -102,7 +102,9 @@ CERTIFICATES = THEOREMS.experiment(
     ),
     notes=(
         "The metric negative_slack is the running maximum of the violation of the path-wise inequality, relative to "
-        "its terms.",
+        "its terms. In the stability inequality of Lemma C.3, nabla_t is the corrected gradient and m_t the hint. In "
+        "the meta algorithm, beta_k is the step size of middle learner k, and l_j and h_j are the loss and the hint of "
+        "its expert j.",
         "In float32, quantities that should be 0 are a few machine epsilons.",
         "CA-OONS as printed satisfies all these inequalities too; it fails because its surrogate loss does not bound "
         "its loss (oco/e3). For learners without a meta algorithm, metrics of the meta algorithm are 0.",

@@ -39,12 +39,12 @@ COST = STUDY.experiment(
     timed=TimePerRound(tuple(f"d-{dim}" for dim in _DIMENSIONS), at=(None,)),
     claims=(
         *observations("gradients-cheap", time("CA-OONS, N = 14") < 2.0 * time("CA-OONS, N = 14, one gradient"),
-                      on="d-2", says="evaluating N + 1 gradients per round instead of one at most doubles the time of "
-                                "CA-OONS"),
+                      on="d-2", says="for N = 14 evaluating N + 1 gradients per round instead of one at most doubles "
+                                     "the time of CA-OONS"),
         *observations("n-times-oons", time("CA-OONS, N = 14") < 14.0 * time("OONS"), on="d-12",
-                      says="CA-OONS takes at most N times as long as OONS"),
+                      says="for N = 14 CA-OONS takes at most N times as long as OONS"),
         *observations("grows-as-n-squared", time("CA-OONS, N = 14") < (14.0 / 3.0) ** 2 * time("CA-OONS, N = 3"),
-                      on="d-2", says="the time of CA-OONS grows no faster than N^2"),
+                      on="d-2", says="from N = 3 to N = 14 the time of CA-OONS grows no faster than N^2"),
     ),
     notes=(
         "Times are measured with batches of the default number of trials, and include drawing the pseudo-Huber losses "

@@ -58,8 +58,8 @@ CURVED = STUDY.experiment(
     record_points=("log", 50),
     claims=(
         *observations("within-bound", mean("OONS", of="share_of_bound") < 1.0, on=_PANELS,
-                      says="on curved losses OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for the hidden "
-                      "constant",
+                      says="on curved losses the regret of OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 "
+                      "for the hidden constant",
                       place="Theorem 3.2"),
         *observations("grows-as-root-t", growth("OONS") < 0.5, on=("iid-0.5", "huber", "flips-1"),
                       says="if sigma^2 + Sigma^2 grows in proportion to T, the regret of OONS grows no faster than "

@@ -63,7 +63,7 @@ DIMENSION = STUDY.experiment(
         *observations("rank-shows", growth_over(_DIMENSIONS, "d", "OONS") > FLAT,
                       says="with the constants of the theory, the regret of OONS grows with d = r"),
         *observations("small-constants-too", growth_over(_DIMENSIONS, "d", "OONS, practical") > FLAT,
-                      says="with small constants, the regret of OONS grows with d = r"),
+                      says="with our small constants ('OONS, practical'), the regret of OONS grows with d = r"),
     ),
     notes=(
         "Losses are linear on the unit ball with m = 0.1 and s = 0.9. The noise has the same length in every dimension "

@@ -77,7 +77,8 @@ E1 = STUDY.experiment(
     record_points=("log", 60),
     claims=(
         *observations("within-bound", mean("OONS", of="share_of_bound") < 1.0, on=_FIXED,
-                      says="OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for the hidden constant",
+                      says="the regret of OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for the hidden "
+                           "constant",
                       place="Theorem 3.2"),
         *observations("below-omd", mean("OONS") < mean("optimistic OMD"), on=(*_FIXED, "drift", "piecewise"),
                       says="with the same information, OONS has less regret than optimistic OMD", place="Table 1"),
@@ -89,16 +90,17 @@ E1 = STUDY.experiment(
             place="Table 1",
         ),
         *observations("hint-helps", mean("OGD") > mean("OONS", "OONS, practical"),
-                      on=("corrupted", "drift", "piecewise"), says="if the mean changes, a learner with hints has less "
-                                                              "regret than OGD, which has none"),
+                      on=("corrupted", "drift", "piecewise"), says="if the mean changes, the regret of {rival} is "
+                                                              "below that of OGD, which has no hints"),
     ),
     notes=(
-        "Regret is against the best fixed point of the ball in hindsight. If the mean moves (adversary with P > 1, "
-        "drift, segments), a learner that follows it beats every fixed point, and its regret is negative.",
-        "As in the paper, sigma^2 is the sum of the variances of the gradients and Sigma^2 that of the squared changes "
-        "of their means; m is the scale of the means and s that of the noise. Theorem 3.2 hides constants, logarithms, "
-        "the rank r <= d and an additive term. The test uses 1 for the hidden factor. In the panel iid-0, which has no "
-        "noise, this leaves a bound of only 0.2, and the additive term decides.",
+        "Regret is against the best fixed point of the ball in hindsight. If the mean moves (an adversary that flips "
+        "it every P > 1 rounds, drift, segments), a learner that follows it beats every fixed point, and its regret is "
+        "negative. C is the number of corrupted rounds, and n the number of losses that the random order permutes.",
+        "As in the paper, sigma^2 is the sum of the variances of the gradients, Sigma^2 that of the squared changes of "
+        "their means, and D the diameter; m is the scale of the means and s that of the noise. Theorem 3.2 hides "
+        "constants, logarithms, the rank r <= d and an additive term. The test uses 1 for the hidden factor. In the "
+        "panel iid-0, which has no noise, this leaves a bound of only 0.2, and the additive term decides.",
         "Learners that need G receive the smallest valid value of each panel, m + s: 1, 0.4, 0.2 and 0.1 in the i.i.d. "
         "panels, 1 in the panels with an adversary and with random order, and 0.4 in the other panels.",
         "COCOB and Prodigy (from optax) are parameter-free on R^d. In these runs they are projected onto the ball "

@@ -47,21 +47,21 @@ E2 = STUDY.experiment(
     record_points=("log", 50),
     claims=(
         *observations("grows-as-norm-squared", growth_over(_LARGE, "||u|| >= 4", "CA-OONS") < 2.0,
-                      says="the regret of CA-OONS (repaired) grows with ||u|| no faster than "
+                      says="for ||u|| >= 4 the regret of CA-OONS (repaired) grows no faster than "
                       "||u||^2", place="Theorem 4.1 (repaired)"),
         *observations("grows-as-norm-to-4", growth_over(_LARGE, "||u|| >= 4", "CLA-OONS") < 4.0,
-                      says="the regret of CLA-OONS grows with ||u|| no faster than ||u||^4", place="Theorem 4.5"),
+                      says="for ||u|| >= 4 the regret of CLA-OONS grows no faster than ||u||^4", place="Theorem 4.5"),
         *observations("repair-costs-nothing", mean("CA-OONS") < mean("CA-OONS as printed"), on=_LARGE.keys(),
                       says="CA-OONS repaired with gradients at the play has less regret than the printed CA-OONS"),
         *observations("one-learner-better", mean("CLA-OONS") < mean("CA-OONS"), on=("norm-1", "norm-8", "norm-32"),
                       says="CLA-OONS, one learner with a growing radius that is not given G, has less regret than "
                       "CA-OONS, which mixes N learners"),
         *observations("wrong-diameter", mean("optimistic OMD, D = 2") > mean("CA-OONS"), on="norm-8",
-                      says="optimistic OMD with a wrong diameter (2) has more regret than CA-OONS"),
+                      says="at ||u|| = 8 optimistic OMD with a wrong diameter (2) has more regret than CA-OONS"),
     ),
     notes=(
         "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates, but at this "
-        "horizon the start-up costs (128 G D_i and more) dominate.",
+        "horizon the start-up costs dominate.",
         "CLA-OONS does not have the start-up cost of the meta algorithm of CA-OONS. Adaptation to G is no advantage "
         "here, because CA-OONS is given the correct G = 1.",
     ),

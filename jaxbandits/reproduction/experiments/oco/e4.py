@@ -35,7 +35,7 @@ def _over_scale(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str
 
 _CHANGE = {
     label: measure(
-        f"relative change from c = 1 of regret divided by c of {label}",
+        f"relative change, from c = 1, of the regret of {label} divided by c",
         functools.partial(relative_change, over="c-1", name=label, metric="regret_over_c"),
         (label,),
         in_panel=True,
@@ -60,7 +60,7 @@ E4 = STUDY.experiment(
     claims=(
         *observations("ftrl-scale-free", _CHANGE["scale-free FTRL"].between(-0.01, 0.01), on=_OTHERS,
                       says="the regret of scale-free FTRL, divided by c, does not depend on "
-                      "c", place="Orabona & Pal 2018"),
+                      "c (within 1 %)", place="Orabona & Pal 2018"),
         *observations("cla-oons-scale-free", _CHANGE["CLA-OONS"].between(-0.1, 0.1), on=_OTHERS,
                       says="the regret of CLA-OONS, divided by c, does not depend on c (within 10 %)"),
     ),

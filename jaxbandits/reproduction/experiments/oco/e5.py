@@ -73,13 +73,13 @@ E5 = STUDY.experiment(
             )
             for label in ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 2023")
         ),
-        says="the regret of {label} is proportional to the scale of the noise, within a factor of 3",
+        says="the pseudo-regret of {label} is proportional to the scale of the noise, within a factor of 3",
         place="Theorem 3.2",
     ),
     notes=(
         "Losses are linear on the unit ball of R^2, the comparator is u = -e_1, and learners receive G = 1. The four "
         "means m are 1, 4 and 16 times s/sqrt(T), and 0.15; the mean with the largest regret counts. The step size of "
-        "OONS stays at its cap until V_t > 16384 G^2.",
+        "OONS stays at its cap until V_t, the sum of the squared errors of the hints, exceeds 16384 G^2.",
     ),
     figures=(Against("s"),),
 )

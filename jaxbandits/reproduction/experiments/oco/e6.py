@@ -44,6 +44,6 @@ E6 = THEOREMS.experiment(
                               says=f"the {name} variance {variance}, within {_ERROR:g}", place="Proposition A.1",
                               least=200)
     ),
-    notes=("This is an identity for the noise and does not depend on the plays of a learner.",),
+    notes=("The proposition is an identity for noise with n cells, which does not depend on the plays of a learner.",),
     figures=(Against("cells n"),),
 )

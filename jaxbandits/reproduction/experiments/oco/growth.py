@@ -73,10 +73,10 @@ GROWTH = STUDY.experiment(
         "for example log(1 + T eta_1) in Theorem 3.1; the claims use eta_1 = 1/256. They state the exponent of the "
         "bound over the last decade, including the logarithm. A square root without a logarithm has the exponent 1/2, "
         "and a constant loss per round has the exponent 1.",
-        "Step sizes follow V_t, the sum of the squared errors of the hints, only after V_t has exceeded (64 z)^2; "
-        "before that, regret need not grow like the bound. In the panel curved-iid-0.5 this takes about half of all "
-        "rounds. It never happens with CLA-OONS: its ball grows as sqrt(T), so the cap 1 / (64 D_t z_t) stays below "
-        "1 / sqrt(V_t).",
+        "Step sizes follow V_t, the sum of the squared errors of the hints, only after V_t has exceeded (64 z)^2, "
+        "where z bounds the norm of these errors; before that, regret need not grow like the bound. In the panel "
+        "curved-iid-0.5 this takes about half of all rounds. It never happens with CLA-OONS: its ball grows as "
+        "sqrt(T), so the cap 1 / (64 D_t z_t) stays below 1 / sqrt(V_t).",
         "The theorems bound regret from above, so a larger exponent than that of the bound would not contradict them.",
     ),
     figures=(Curves(logarithmic=True),),

@@ -60,8 +60,8 @@ ORIGIN = STUDY.experiment(
             "cla-oons-root-t",
             growth("CLA-OONS") < 0.5,
             on=_PANELS,
-            says="the regret of CLA-OONS against the origin grows no faster than T^(1/2), as the term G^2 (sigma_1:T + "
-            "G_1:T)^(1/2) of its bound, which remains at u = 0",
+            says="the regret of CLA-OONS against the origin grows no faster than T^(1/2), like the only term of its "
+            "bound that remains at u = 0",
             place="Theorem 4.5",
         ),
         *observations("small-radii", mean("CA-OONS") > MUCH * mean("CA-OONS, small radii too"), on=_PANELS,
@@ -69,15 +69,16 @@ ORIGIN = STUDY.experiment(
                       "reduce the regret of CA-OONS against the origin"),
         *observations("keeps-wealth", share("KT betting", of="regret", at_most=1.001 * _BET) > share_for_all(200),
                       on=_PANELS,
-                      says=f"the regret of KT betting against the origin never exceeds its initial wealth of {_BET:g}",
+                      says=f"the regret of KT betting against the origin ends at most at its initial wealth, {_BET:g}",
                       place="Orabona & Pal 2016", least=200),
     ),
     notes=(
         "At u = 0 the bound (8) of Theorem 4.1 is O~(0), that is, 0 whatever the hidden constant. The proof has "
         "max(||u||, D_1) with D_1 = 2 in place of ||u||, which leaves the square root of the variances. Both forms are "
         "tested.",
-        "The bounds grow as sqrt(T) only for large T. Step sizes stay at their cap until V_t reaches 16384 G^2, and "
-        "longer for CLA-OONS, whose cap decreases as its ball grows. The experiment oco/growth has 2^18 rounds.",
+        "The bounds grow as sqrt(T) only for large T. Step sizes stay at their cap until V_t, the sum of the squared "
+        "errors of the hints, reaches 16384 G^2, and longer for CLA-OONS, whose cap decreases as its ball grows. The "
+        "experiment oco/growth has 2^18 rounds.",
         "As long as step sizes stay at their cap, a learner whose hints are always wrong (panel flips) has a constant "
         "loss per round.",
     ),

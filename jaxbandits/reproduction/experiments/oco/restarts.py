@@ -82,9 +82,10 @@ RESTARTS = THEOREMS.experiment(
                       says="max D_t <= 2 sqrt(T), which follows from the update", place="Appendix E", **_ROWS),
     ),
     notes=(
-        "At every restart D at least doubles, and after every round D_t^2 is at least the sum of the norms of the past "
-        "gradients, each divided by the largest up to its round (or by 1 if this is larger). If all gradients have the "
-        "same length of at least 1, this sum is T - 1 in round T, so D_T is at least sqrt(T - 1).",
+        "D_t is the radius of the ball. At every restart it at least doubles, and after every round D_t^2 is at least "
+        "the sum of the norms of the past gradients, each divided by the largest up to its round (or by 1 if this is "
+        "larger). If all gradients have the same length of at least 1, this sum is T - 1 in round T, so D_T is at "
+        "least sqrt(T - 1).",
         "Radii are those at the record points. Gradients shorter than 1 are not normalised, so with G = 0.01 "
         "the ball takes a hundred times as many rounds to grow.",
     ),

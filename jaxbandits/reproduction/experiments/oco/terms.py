@@ -64,8 +64,8 @@ TERMS = STUDY.experiment(
     record_points=("log", 40),
     claims=(
         *observations("within-bound", mean("CLA-OONS", of="share_of_bound") < 1.0, on=(*_NORMS, *_SCALES),
-                      says="the regret of CLA-OONS ends below the sum of the terms, with 1 for hidden constants and "
-                      "logarithms",
+                      says="the regret of CLA-OONS ends below the sum of the terms of its bound, with 1 for hidden "
+                      "constants and logarithms",
                       place="Theorem 4.5"),
         *(
             claim
@@ -76,16 +76,17 @@ TERMS = STUDY.experiment(
             for claim in observations(
                 id,
                 growth_over(panels, axis, "CLA-OONS") < exponent_of(law, list(panels.values())),
-                says=f"as {axis} grows, the regret of CLA-OONS grows no faster than the sum of the terms",
+                says=f"as {axis} grows, the regret of CLA-OONS grows no faster than the sum of the terms of its bound",
                 place="Theorem 4.5 (an upper bound)",
             )
         ),
     ),
     notes=(
         "The terms are ||u||^2 (sqrt(sigma^2) + sqrt(Sigma^2)), G^2 ||u||^2, ||u||^4, G ||u||^3 and G^2 sqrt(sigma + "
-        "frak-G), where frak-G is the paper's Fraktur G. At G = 1 the largest term is the last one for ||u|| = 1, the "
-        "first one for ||u|| = 4, and ||u||^4 for ||u|| = 16 and 64. As G grows, the last term dominates, which is of "
-        "order G^2.5.",
+        "frak-G), where sigma is the sum of the standard deviations of the gradients and frak-G (the paper's Fraktur "
+        "G) that of the largest norms of the mean gradients. At G = 1 the largest term is the last one for ||u|| = 1, "
+        "the first one for ||u|| = 4, and ||u||^4 for ||u|| = 16 and 64. As G grows, the last term dominates, which is "
+        "of order G^2.5.",
         "Regret is against u = ||u|| e_1, the minimiser of the mean loss; losses multiplied by G have gradients of "
         "norm up to G. The bound hides constants and logarithms; setting them to 1 is our reading.",
     ),

@@ -39,7 +39,8 @@ VARIATION = STUDY.experiment(
     claims=(
         *observations("within-bound", mean("OONS", "OONS, practical", of="share_of_bound") < 1.0,
                       on=_AMPLITUDE_PANELS.keys(),
-                      says="{label} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for the hidden constant",
+                      says="the regret of {label} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), with 1 for the hidden "
+                      "constant",
                       place="Theorem 3.2"),
         *observations("grows-as-variation", growth_over(_AMPLITUDE_PANELS, "m", *_OPTIMISTIC) < 1.0,
                       says="regret grows at most in proportion to sqrt(Sigma^2)"),
@@ -48,8 +49,8 @@ VARIATION = STUDY.experiment(
         "Losses are linear on the unit ball of R^2. The noise is small (s = 0.05), and learners receive G = 1 in all "
         "panels.",
         "For every m the theorem bounds regret by a quantity that grows at most in proportion to m, but it does not "
-        "bound the slope of the regret itself. As long as A_t is about 16 G^2 I, the wrong hints cost OONS about "
-        "m^2/16 per round, which gives a slope of 2.",
+        "bound the slope of the regret itself. As long as the matrix A_t of OONS is about 16 G^2 I, the wrong hints "
+        "cost OONS about m^2/16 per round, which gives a slope of 2.",
         "OGD, which has no hints, has little regret here: flips cancel in its steps, whereas the hints of the other "
         "learners are always wrong.",
     ),
