@@ -79,7 +79,7 @@ def test_budgets_fill_the_batches_and_leave_the_bounds_room():
         trials = factories.trials({"risk": risk[None, None, None]})
         found = budgets._with_excess(trials, learners[label], panel)
         assert found["excess"].item() == pytest.approx(factors[3] * 0.9 - optimum)
-        assert found["share_of_bound"].item() == pytest.approx((0.9 - optimum / factors[3]) / theorem.bounds(n)[3])
+        assert found["excess_share"].item() == pytest.approx((0.9 - optimum / factors[3]) / theorem.bounds(n)[3])
 
 
 def test_laws_have_their_logarithms():

@@ -306,9 +306,9 @@ BESSON_TABLES = Study("classics", BESSON, horizon=_HORIZON, seeds=1000, presets=
     _PLACE,
     horizon_stated=True,
     title="Bernoulli arms whose means change",
-    shows="Tables 6.2 and 6.3 list the mean regret and its standard deviation of eleven learners on five problems of 3 "
-    "to 6 Bernoulli arms whose means change 4 to 81 times in 5,000 to 100,000 rounds. The thesis states the means, the "
-    "numbers of rounds, the constants of the learners, and 1,000 runs.",
+    shows="Tables 6.2 and 6.3 list the mean and the standard deviation of the regret of eleven learners on five "
+    "problems of 3 to 6 Bernoulli arms whose means change 4 to 81 times in 5,000 to 100,000 rounds. The thesis "
+    "states the means, the numbers of rounds, the constants of the learners, and 1,000 runs.",
     algorithms=_learners,
     panels=_panels,
     claims=(

@@ -73,7 +73,7 @@ BIETTI_WINS = Study(
     "bietti-wins",
     "their comparison of wins and losses",
     title="contextual learners on stand-ins for letter, penbased, satimage and covertype",
-    shows="The paper's tables count, for each pair of learners, the data sets on which the one is significantly "
+    shows="The paper's tables count, for each pair of learners, the data sets on which one is significantly "
     "better than the other, minus those on which it is significantly worse. The paper states 525 classification data "
     "sets, played as contextual bandits.",
     algorithms=_learners,

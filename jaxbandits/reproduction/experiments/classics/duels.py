@@ -76,8 +76,8 @@ DUELS = Study(
                       says="{label} is ahead of {rival}", place="Wu & Liu, NIPS 2016"),
     ),
     notes=(
-        "The regret of a duel of arms i and j is (e_i + e_j) / 2, as in the paper; in the code of Wu and Liu it is "
-        "twice as large.",
+        "The regret of a duel of arms i and j is (e_i + e_j) / 2, as in the paper, where e_i is the probability that "
+        "the winner beats arm i, minus 1/2; in the code of Wu and Liu it is twice as large.",
         "D-TS, D-TS+ (Wu and Liu) and sparring Tsallis-INF (Saha and Gaillard) are added; BTM, SAVAGE, IF and RMED2 "
         "are not in the library. In each trial ties are broken by a random order of the arms.",
         "The smallest possible C of a consistent policy is "

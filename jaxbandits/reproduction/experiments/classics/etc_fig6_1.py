@@ -57,7 +57,7 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
             "half of the bound at D = 0.1",
         ),
         *observations("exact-regret", mean("ETC", of="share_of_exact").between(0.99, 1.01), on=titles(GAPS),
-                      says="mean regret agrees within 1 % with the expectation D (m + (n - 2 m) Phi(-D sqrt(m / 2)))",
+                      says="mean regret agrees within 1 % with its expectation D (m + (n - 2 m) Phi(-D sqrt(m / 2)))",
                       place="Figure 6.1"),
     ),
     notes=("There are 10^5 simulations per gap, as in the book.",),

@@ -61,7 +61,7 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
     derive=_errors,
     record_points=20,
     claims=(
-        *observations("proportions", measure("largest deviation", _deviation, in_panel=True) < 5e-4,
+        *observations("proportions", measure("largest deviation of w*", _deviation, in_panel=True) < 5e-4,
                       on={name: f"{name}: {', '.join(f'{w:.3f}' for w in ws)}" for name, ws in _PROPORTIONS.items()},
                       says="the optimal proportions of plays w* agree with the paper in all digits", place="Table 1"),
         *observations("fewer-plays", _plays("Track-and-Stop") < _plays("KL-LUCB"), on=_MEANS.keys(),
@@ -83,7 +83,7 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
         ),
         *observations("errors", share(*_PLAYS, "top-two Thompson", of="error", at_most=0.5) > 1.0 - _DELTA,
                       on=_MEANS.keys(),
-                      says="with the threshold of the experiments too, {label} errs with probability at most delta",
+                      says="with the threshold of the experiments, {label} errs with probability at most delta",
                       place="Table 1", least=1000),
     ),
     notes=(

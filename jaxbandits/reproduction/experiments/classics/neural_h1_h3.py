@@ -68,9 +68,9 @@ NEURAL_H1_H3 = Study("classics", "Zhou, Li & Gu, ICML 2020", horizon=3000, seeds
         "On h3 we expect learners to fail: |x'a| is about 0.22, so most values of cos(3 x'a) lie close together. They "
         "differ by less than the noise, and 3,000 rounds are too few to learn them.",
         "As in their papers, NeuralUCB and NeuralTS have a symmetric initialisation, outputs scaled by sqrt(m), and "
-        "weight decay towards the initial weights. They have a diagonal matrix, 50 hidden units, and 20 steps of Adam "
-        "every 20 rounds, starting from the weights of the last training. LMC-TS makes 20 Langevin steps every 20 "
-        "rounds. Constants were chosen in a few runs on other seeds.",
+        "weight decay towards the initial weights. They store only the diagonal of the matrix Z, have 50 hidden units, "
+        "and take 20 steps of Adam every 20 rounds, starting from the weights of the last training. LMC-TS makes 20 "
+        "Langevin steps every 20 rounds. Constants were chosen in a few runs on other seeds.",
         "The paper's figure was not at hand in print, so all claims count as ours.",
     ),
     figures=(Curves(),),

@@ -79,7 +79,7 @@ RIQUELME_WHEEL = Study(
     record_points=20,
     claims=(
         *observations("ahead-of-uniform", mean(*_EXPLORING, of=_SHARE) < 100.0, **_EASY,
-                      says="{label} has a smaller regret than uniform play"),
+                      says="for delta <= 0.9, {label} has a smaller regret than uniform play"),
         *observations("exploration", mean("linear eps-greedy", of=_SHARE) < mean("linear greedy", of=_SHARE), **_ON,
                       says="with a linear model, epsilon-greedy (with probability 0.05) is ahead of greedy play"),
         *observations("features", mean("neural-linear", of=_SHARE) < mean("linear eps-greedy", of=_SHARE), **_ON,

@@ -187,7 +187,7 @@ KL = Study(
         "UCB-Tuned and DMED, which the paper includes, are not run here (DMED is not in the library); Bayes-UCB and "
         "Thompson sampling are added. UCB1 is run with its constant 2, and with 1/2; by Pinsker's inequality, the "
         "latter index is still at least that of KL-UCB.",
-        "MOSS has the bonus for rewards in [0, 1], sqrt(log(n / (K T_i)) / T_i).",
+        "MOSS has the bonus for rewards in [0, 1], sqrt(log(n / (K T_i)) / T_i) after T_i plays of arm i.",
     ),
 )
 
@@ -311,8 +311,8 @@ def forgetting_claims(figure: str, panel: str) -> tuple[Claim, ...]:
         *observations("discounts", mean("D-LinUCB") / mean("SW-LinUCB") < 1.05,
                       says="the regret of D-LinUCB is at most 1.05 times that of SW-LinUCB", **on),
         *observations("code-explores-more", mean("D-LinUCB as coded") > mean("D-LinUCB"), on=panel,
-                      says="the recursion of the authors' code explores more than that of the paper and has more "
-                      "regret",
+                      says="D-LinUCB has more regret with the recursion of the authors' code than with that of the "
+                      "paper",
                       place="Algorithm 1"),
     )
 

@@ -150,9 +150,9 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=1000, presets=PRESETS
     _PLACE,
     horizon_stated=True,
     title="teams of players who share nine arms",
-    shows="The table of Chapter 5 lists the mean regret and its standard deviation of teams of 3, 6 and 9 players with "
-    "UCB and kl-UCB indices on nine Bernoulli arms with means 0.1, 0.2, ..., 0.9. The thesis states T = 10,000 and "
-    "1,000 runs. A second table lists players without sensing, with means over 100 runs.",
+    shows="The table of Chapter 5 lists the mean and the standard deviation of the regret of teams of 3, 6 and 9 "
+    "players with UCB and kl-UCB indices on nine Bernoulli arms with means 0.1, 0.2, ..., 0.9. The thesis states "
+    "T = 10,000 and 1,000 runs. A second table lists players without sensing, with means over 100 runs.",
     algorithms=_learners,
     panels=_panels,
     tabulated=("collisions",),

@@ -52,14 +52,14 @@ UCB_FIG7_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=10_000, presets=PRE
                   on=titles(gap for gap in GAPS if gap not in _TRIVIAL),
                   says="with delta = 1/n^2 the mean regret of UCB is at most 3 D + 16 log n / D", place="Theorem 7.1"),
         *theorems("trivial-bound", mean("UCB", of="share_of_bound") < 1.0, on=titles(_TRIVIAL),
-                  says="at gaps at which 3 D + 16 log n / D exceeds n D, it bounds the mean regret of UCB with delta = "
-                  "1/n^2",
+                  says="at gaps at which the bound 3 D + 16 log n / D exceeds n D, the mean regret of UCB with delta = "
+                  "1/n^2 is at most this bound",
                   place="Theorem 7.1", cannot_fail="the bound is above n D at this gap, the most that regret can be"),
         *observations("large-gap", mean("UCB") < mean(*(f"ETC, m = {m}" for m in _FIXED[1:])), on=titles([1.0]),
-                      says="for a large gap, UCB, which is not given the gap, is ahead of {rival}",
+                      says="at D = 1 UCB, which is not given the gap, is ahead of {rival}",
                       place="Figure 7.1"),
         *observations("best-m-ahead", mean("ETC, best m") < mean("UCB"), on=titles(GAPS),
-                      says="explore-then-commit (ETC) that knows the gap and n is ahead of UCB", place="Figure 7.1"),
+                      says="explore-then-commit (ETC) with the best m is ahead of UCB", place="Figure 7.1"),
         *observations("modest-price", mean("UCB") / mean("ETC, best m") < MODEST, on=titles(GAPS),
                       says="UCB, which is not given the gap, has less than twice the regret of "
                       "explore-then-commit with the best m", place="Figure 7.1"),

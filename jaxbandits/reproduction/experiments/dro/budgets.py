@@ -111,18 +111,19 @@ def _with_excess(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[st
     factors, risk = theorem.factors(algorithm.budgets), trials.get("risk")
     optimum = weighted_optimum(np.asarray(panel.environment.means), factors)
     share = (risk - optimum / factors) / theorem.bounds(algorithm.budgets)
-    return {"excess": np.max(factors * risk, axis=-1) - optimum, "share_of_bound": share.max(axis=-1)}
+    return {"excess": np.max(factors * risk, axis=-1) - optimum, "excess_share": share.max(axis=-1)}
 
 
 def _claims() -> Iterable[Claim]:
     likely = f"with probability at least 1 - delta = {1.0 - DELTA:g}"
-    over_n, axis = {name: part * HORIZON for name, part in _ROUNDS.items()}, f"n_1, from n_1/{_PARTS[0]} to n_1"
+    over_n, axis = {name: part * HORIZON for name, part in _ROUNDS.items()}, f"n_1 from n_1/{_PARTS[0]} to n_1"
     for label, (_, source, *_) in THEOREMS.items():
         at: Fields = {"on": _LAST, "place": source, "least": TRIALS}
-        within, falls = share(label, of="share_of_bound"), growth_over(over_n, axis, label, of="excess")
+        within, falls = share(label, of="excess_share"), growth_over(over_n, axis, label, of="excess")
         says = f"with {{label}}, the risks of all groups are within their bounds {likely}"
         yield from theorems(f"{slug(label)}-within-bounds", within > 1.0 - DELTA, says=says, **at)
-        says, place = "the excess of the weighted risks of {label} falls as n^(-1/2)", f"{source} (an upper bound)"
+        says = "the excess of the weighted risks of {label} falls about as fast as n_1^(-1/2), or faster"
+        place = f"{source} (an upper bound)"
         yield from observations(f"{slug(label)}-excess-falls", falls < -0.5 + FLAT, says=says, place=place, least=100)
 
 
@@ -136,18 +137,18 @@ BUDGETS = setting.THEOREMS.experiment(
     algorithms=_algorithms,
     panels=_panels,
     metric="excess",
-    tabulated=("share_of_bound",),
+    tabulated=("excess_share",),
     horizons=_horizons,
     record_points=2,
     derive=_with_excess,
     claims=tuple(_claims()),
     notes=(
         "Losses are (w - z)^2 with w and z in [0, 1]. Of the 16 groups, the eight with the largest means have n_1 rows "
-        "each, and the others half as many. SMD_r plays n_1 rounds; SMPA_m plays n_m / 2 rounds with two batches each. "
-        "The optimum p* of the weighted problem is exact.",
+        "each, and the others half as many. SMD_r plays n_1 rounds; SMPA_m plays n_m rounds, two for each of its n_m / "
+        "2 steps. In the weighted problem, the risk R_i of group i has the weight b_i; the optimum p* is exact.",
         "The excess is the largest b_i R_i minus p*. According to the theorems it falls as sqrt(1 / n_1) for SMD_r, "
-        "and as 1 / n_m plus sqrt(1 / n_i) for SMPA_m. No risk exceeds 1, and with n_1 rows every bound on R_i - p* / "
-        "b_i is below 1 - p* / b_i, so a run could violate it.",
+        "and as 1 / n_m plus sqrt(1 / n_i) for SMPA_m. No risk exceeds 1, and at the largest n_1 every bound on R_i - "
+        "p* / b_i is below 1 - p* / b_i, so a run could violate it.",
         "Theorem 10 contains an absolute constant c, which it does not specify; step sizes and bounds use c = 1.",
     ),
     figures=(Against("n_1"),),

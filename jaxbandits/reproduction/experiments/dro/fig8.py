@@ -108,7 +108,7 @@ FIG8 = setting.STUDY.experiment(
     title="fixed step sizes beyond their horizon, and anytime variants",
     shows="Figure 8 shows, against the number of iterations and together with anytime variants, (a) the maximum risk "
     "of SMD(m) and Online(1) on Adult, and (b) the mean of the 3 largest risks of ATkRO(m) and ATkRO(k) on the second "
-    "synthetic data set. The paper states a preset T = 2000 in (a) and T = 50,000 in (b), marked by dashed lines, "
+    "synthetic data set. The paper states a fixed T = 2000 in (a) and T = 50,000 in (b), marked by dashed lines, "
     "after which these methods continue with their parameters.",
     stand_ins={"adult": "Adult"},
     horizon=48_000,

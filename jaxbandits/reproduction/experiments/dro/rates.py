@@ -85,8 +85,8 @@ def _groups_exponent() -> float:
 
 def _claims() -> Iterable[Claim]:
     """Make the claim that exponents are at most those of the bounds, since the paper has upper bounds only."""
-    over_t, over_m = f"T, from T/{_PARTS[0]} to T", f"m, from {_MS[0]} to {_MS[-1]}"
-    fixed = ("falls-in-t", over_t, "the duality gap of {label} falls as T^(-1/2)", -0.5 + FLAT)
+    over_t, over_m = f"T from T/{_PARTS[0]} to T", f"m from {_MS[0]} to {_MS[-1]}"
+    fixed = ("falls-in-t", over_t, "the duality gap of {label} falls about as fast as T^(-1/2), or faster", -0.5 + FLAT)
     anytime = ("falls-in-t", over_t, "the duality gap of {label} falls at least as fast as log(t) "
                                      "t^(-1/2)", _anytime_exponent(HORIZON))
     says = "with the same number of samples, the duality gap of {label} grows no faster than sqrt(m log m)"
@@ -181,7 +181,7 @@ def _draw(
 RATES = setting.THEOREMS.experiment(
     "rates",
     "Theorems 1-16",
-    title="duality gaps against the number of rounds, and of groups with the same number of samples",
+    title="duality gaps against the number of rounds, and against the number of groups for a fixed number of samples",
     horizon=HORIZON,
     seeds=SEEDS,
     presets={"theory": "the step sizes of the theorems, G = sqrt(d), a ball of radius 1"},
