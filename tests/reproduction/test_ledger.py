@@ -136,10 +136,10 @@ def test_a_page_says_what_is_stated_and_names_the_panels():
     """Our own number of rounds is an assumption; panels that rows call by their names have their titles."""
     about = ABOUT._replace(panels=lambda: {"S3": "S = 3", "digits": "stand-in for digits"})
     head = run_of(judge(where="S3"), judge("b/a", where="digits"), about=about)
-    for stated, texts in ((False, ("| the number of rounds |",)), (True, ("| stated | 100 rounds |",))):
+    for stated, texts in ((False, ("| the number of rounds |",)), (True, ("| stated length | 100 rounds |",))):
         (chapter,) = chapters([head._replace(about=about._replace(horizon_stated=stated))], PAPERS)
         page = pages.paper(chapter)
-        assert all(text in page for text in texts) and ("| stated |" in page) is stated
+        assert all(text in page for text in texts) and ("| stated length |" in page) is stated
         assert "| panels | S3 (S = 3) |" in page and "*Cannot fail* marks" in page.split("##")[0]
 
 
@@ -154,7 +154,7 @@ def test_a_page_describes_the_readings_that_were_run_and_counts_runs_on_other_se
     page = pages.paper(chapter)
     assert "| other runs | preset tuned (2 runs on different seeds); reading exact |" in page
     assert "| reading exact | exact nu |" in page and "no run |" not in page
-    assert "| stated | 100 rounds |" in page and "the numbers of this run were not recorded" in page
+    assert "| stated length | 100 rounds |" in page and "the numbers of this run were not recorded" in page
 
 
 def test_a_run_on_real_data_has_the_title_of_these_data():

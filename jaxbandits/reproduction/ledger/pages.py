@@ -4,7 +4,6 @@
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -203,11 +202,10 @@ def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
     meaning = about.presets.get(run.preset, "")
     if not about.horizon_stated and not any("horizon" in mark or "rounds" in mark for mark in guesses):
         guesses = {"the number of rounds": None, **guesses}
-    further = ", and the settings in the description above" * bool(re.search("states|notebook has", about.shows))
     panels = ", ".join(f"{name} ({title})" for name, title in _panels(about, sentences).items())
     rows = [
         ("source", about.source),
-        ("stated", (_rounds(about, about.horizon) + further) * about.horizon_stated),
+        ("stated length", _rounds(about, about.horizon) * about.horizon_stated),
         ("panels", panels),
         ("run", f"preset {run.preset} ({meaning}); {_rounds(about, run.rounds)}; seeds {run.seed_range}"),
         ("assumed or reconstructed", "; ".join(guesses) or "nothing on which a verdict depends"),
@@ -235,10 +233,10 @@ def _rounds(about: About, horizon: int) -> str:
 def _panels(about: About, sentences: Sequence[Sentence]) -> dict[str, str]:
     """Return the titles of the panels that rows name; of all panels, if there are few and a row names one of them."""
     claims = [row.verdict.claim for sentence in sentences for row in sentence.rows]
-    named = {claim.where for claim in claims}
-    named |= set(re.findall(r"in panel (\S+)", " ".join(f"{claim.test} " for claim in claims)))
+    words = {claim.where for claim in claims}.union(*(claim.test.split() for claim in claims))
     titles = about.panels()
-    kept = titles if named & set(titles) and len(titles) <= _FEW_PANELS else named & set(titles)
+    named = words & set(titles)
+    kept = titles if named and len(titles) <= _FEW_PANELS else named
     return {
         name: title for name, title in titles.items() if name in kept and title.removeprefix("stand-in for ") != name
     }
