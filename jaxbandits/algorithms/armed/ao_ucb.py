@@ -20,9 +20,9 @@ class AOUCB(IndexPolicy):
     """UCB that needs no horizon and whose regret has the smallest possible logarithmic rate for Gaussian rewards.
 
     Guarantee:
-      If rewards are independent and R-sub-Gaussian, and the gaps are $D_i$, then the limsup of expected regret / log T
-      is at most $sum_{D_i > 0} 2 R^2 / D_i$ (Theorem 8.1). No consistent policy has a smaller limit for Gaussian
-      rewards of variance $R^2$.
+      If rewards are independent and R-sub-Gaussian, and the gaps are $D_i$, then the limsup of the expected regret
+      after T rounds divided by log T is at most $sum_{D_i > 0} 2 R^2 / D_i$ (Theorem 8.1). No consistent policy has a
+      smaller limit for Gaussian rewards of variance $R^2$.
 
     Deviations:
       * [ours] R is a field; it is 1 in the book. Ties go to the first arm.

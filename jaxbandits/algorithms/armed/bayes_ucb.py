@@ -22,8 +22,9 @@ class BayesUCB(BetaPosterior):
     """Index policy whose upper confidence bounds are quantiles of the beta posteriors.
 
     Guarantee:
-      If rewards are 0 or 1, the prior is uniform and c >= 5, then the limsup of expected regret / log n is at most
-      the sum of (mu* - mu_i) / kl(mu_i, mu*) over the suboptimal arms. No consistent policy has a smaller limit.
+      If rewards are 0 or 1, the prior is uniform and c >= 5, then the limsup of the expected regret after n rounds
+      divided by log n is at most the sum of (mu* - mu_i) / kl(mu_i, mu*) over the suboptimal arms. No consistent policy
+      has a smaller limit.
 
     Deviations:
       * [printed] The default is c = 0, as in the paper's experiments; `theory` uses c = 5.
@@ -32,9 +33,9 @@ class BayesUCB(BetaPosterior):
         rewards outside [0, 1] are clipped. Ties go to the first arm.
 
     Numerics:
-      In float32 the error of the quantile minus the mean of the posterior is below 5 % of this difference for up to
-      10^6 plays of an arm (float32/test_armed.py::test_bonuses_keep_their_digits). From 2 x 10^6 plays on, quantiles
-      may be wrong by a multiple of it: longer runs need float64.
+      In float32 the error of the quantile is below 5 % of the difference between the quantile and the posterior mean
+      for up to 10^6 plays of an arm (float32/test_armed.py::test_bonuses_keep_their_digits). From 2 x 10^6 plays on,
+      the error may be a multiple of this difference: longer runs need float64.
 
     References:
       Emilie Kaufmann, Olivier Cappe, Aurelien Garivier. On Bayesian Upper Confidence Bounds for Bandit Problems.

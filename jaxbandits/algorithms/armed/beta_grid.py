@@ -1,14 +1,14 @@
 """Abstract information-directed sampling for Bernoulli rewards, on a grid (Russo & Van Roy, OR 2018, Algorithm 4).
 
-    theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i) masses f_i and distribution function F_i on a grid x
+    theta_i ~ Beta(alpha_0 + S_i, beta_0 + T_i - S_i),   with masses f_i and distribution function F_i on a grid x
     alpha_i = P(i is the best) = sum_x f_i prod_{j != i} F_j,   R_j(x) = E[theta_j | theta_j <= x]
-    m_ij    = E[theta_j | i is the best] = sum_x f_i prod_{k != i} F_k R_j / alpha_i,   R_i(x) = x
+    m_ij    = E[theta_j | i is the best] = sum_x f_i prod_{k != i} F_k R_j / alpha_i,   with x for R_j if j = i
     D_a     = sum_i alpha_i m_ii - m_a,   m_a = E[theta_a]
     play    an arm drawn from the distribution p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
-The grid x consists of the midpoints of G equal subintervals of [0, 1]. F_i(x) includes half of the mass at x. The state
-stores f, F and R of all arms, and a round recomputes them only for the arm that was played. A concrete subclass defines
-the information g `[K]`. The cost per round is $O(K^2 G)$.
+S_i is the sum of the T_i rewards of arm i. The grid x consists of the midpoints of G equal subintervals of [0, 1], and
+F_i(x) includes half of the mass at x. The state stores f, F and R of all arms, and a round recomputes them only for the
+arm that was played. A concrete subclass defines the information g `[K]`. The cost per round is $O(K^2 G)$.
 """
 
 import abc
@@ -61,7 +61,7 @@ class BetaGrid(abc.ABC):
     environments: ClassVar[tuple[str, ...]] = ("armed/bernoulli_arms",)
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     n_points: int = static(
-        128, "[2, inf)", "G, number of grid points; closer means may become indistinguishable after many plays"
+        128, "[2, inf)", "G, number of grid points; means closer than 1 / G may become indistinguishable"
     )
     prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, number of successes that the prior assumes")
     prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, number of failures that the prior assumes")

@@ -46,17 +46,17 @@ class CatoniUCB(IndexPolicy):
     """UCB for rewards with finite variance, with Catoni's estimate of the mean, which is robust to a few large rewards.
 
     Guarantee:
-      If rewards are independent with variance at most v, and the gaps are $D_i$, then the expected regret is of the
-      order $sum_{D_i > 0} ((v / D_i + D_i) log T)$ for at most $e^{B/16}$ rounds.
+      If rewards are independent with variance at most v, the gaps are $D_i$ and `scale` is 1, then the expected regret
+      after T rounds is of the order $sum_{D_i > 0} ((v / D_i + D_i) log T)$ for $T <= e^{B/16}$.
 
     Deviations:
       * [printed] psi is Catoni's own choice, the widest influence function that the paper admits.
       * [reconstructed] alpha, the width and the number of initial plays are derived from the paper's Lemma 3.
       * [ours] As long as $T_i <= B$, the estimate agrees with the paper. For larger $T_i$ it is computed from the means
         of at least B / 2 bins, for which Lemma 3 holds with the same constants; the latest rewards (a fraction below 2
-        / B) are used when their bin is complete. Rounds after round $e^{B/16}$ use $l_t$ of round $e^{B/16}$. The root
-        is computed by a fixed number of Newton steps that start from the previous root of the arm. Ties go to the first
-        arm.
+        / B) are not used until their bin is complete. Rounds after round $e^{B/16}$ use $l_t$ of round $e^{B/16}$. The
+        root is computed by a fixed number of Newton steps that start from the previous root of the arm. Ties go to the
+        first arm.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information

@@ -1,4 +1,4 @@
-"""UCB from a relative Chernoff bound, a competitor of Thompson sampling in Chapelle & Li (NIPS 2011, Section 2).
+"""UCB from a relative Chernoff bound, the baseline for Thompson sampling in Chapelle & Li (NIPS 2011, Section 2).
 
     play   argmax_i  m_i + sqrt(2 m_i L / T_i) + 2 L / T_i,   L = log(1 / delta_t),   after one play of every arm
 
@@ -20,7 +20,8 @@ class ChernoffUCB(IndexPolicy):
     """Index policy for rewards in [0, 1] whose upper confidence bounds are tight for small means.
 
     Guarantee:
-      The mean of an arm lies below its bound with probability at least $1 - delta_t$. There is no regret bound.
+      If rewards are independent and in [0, 1], the mean of an arm with a fixed number of plays lies below its bound
+      with probability at least $1 - delta_t$. There is no regret bound.
 
     Deviations:
       * [ours] Negative means are clipped to 0. Ties go to the first arm.

@@ -3,8 +3,8 @@
     N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
     play    argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log n + c log log n},   n = sum_k N_k
 
-The policy plays this arm in round t, after one play of every arm. Notation: gamma is the field `discount` and c is `c`.
-The cost per round is $O(K)$.
+The policy plays this arm in round t, after one play of every arm. Notation: gamma is the field `discount`. The cost per
+round is $O(K)$.
 """
 
 import math
@@ -27,7 +27,7 @@ class DKLUCB(DiscountedPolicy):
     """KL-UCB for rewards in [0, 1], with weights that decay by a factor gamma per round.
 
     Guarantee:
-      The paper states no guarantee for kl bounds.
+      Garivier and Moulines state no guarantee for kl bounds.
 
     Deviations:
       * [ours] Means outside [0, 1] are clipped; log log n counts as 0 for n <= e. An arm whose discounted count is
@@ -37,7 +37,7 @@ class DKLUCB(DiscountedPolicy):
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
       arXiv:0805.3415: the discount.
       Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
-      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: with kl bounds, used as a baseline.
+      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: the policy with kl bounds, as a baseline.
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, D-UCB with kl bounds"

@@ -21,11 +21,12 @@ from jaxbandits.types import ArmDecision, ArmObs
 
 @pytree
 class EpsGreedy(IndexPolicy):
-    """Policy that plays greedily and explores uniformly with probability min(1, $c K / (d^2 t)$).
+    """Policy that explores uniformly with probability min(1, $c K / (d^2 t)$), and otherwise plays greedily.
 
     Guarantee:
-      If rewards are independent and in [0, 1], $0 < d$ <= the smallest gap and $c > 5$, then the probability of playing
-      a suboptimal arm in round t is $O(1/t)$, so that the expected regret is $O(log T)$ (Theorem 3).
+      If rewards are independent and in [0, 1], d is at most the smallest positive gap and $c > 5$, then the probability
+      of playing a suboptimal arm in round t is $O(1/t)$, so that the expected regret after T rounds is $O(log T)$
+      (Theorem 3).
 
     Deviations:
       * [ours] A greedy round plays an arm that was never played, if there is one. Ties go to the first arm.

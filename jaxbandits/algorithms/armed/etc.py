@@ -20,7 +20,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class ETC(IndexPolicy):
-    """Explore-then-commit: the simplest policy whose regret is sublinear, provided that m suits the gaps.
+    """Explore-then-commit policy, whose regret is sublinear if m suits the gaps and the number of rounds.
 
     Guarantee:
       If rewards are independent and 1-sub-Gaussian, the gaps are $D_i$ and there are $n >= m K$ rounds, then the

@@ -23,12 +23,13 @@ class Exp3(SampledPolicy):
     """Exponential weights over importance-weighted loss estimates, for any sequence of rewards in [0, 1].
 
     Guarantee:
-      If rewards are in [0, 1] and chosen in advance, then the expected regret against every fixed arm after n rounds is
-      at most $log K / eta + eta n K / 2$, which is $3/2 sqrt(n K log K)$ with `theory` (Lattimore & Szepesvari, proof
-      of Theorem 11.2).
+      If rewards are in [0, 1] and chosen in advance, and eta is constant, then the expected regret against every fixed
+      arm after n rounds is at most $log K / eta + eta n K / 2$, which is $3/2 sqrt(n K log K)$ with `theory`
+      (Lattimore & Szepesvari, proof of Theorem 11.2).
 
     Deviations:
       * [ours] If `learning_rate` is None, eta is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
+      * [ours] In the loss estimates, probabilities below 2^-40 are replaced by 2^-40.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.

@@ -29,6 +29,7 @@ class Exp3IX(SampledPolicy):
 
     Deviations:
       * [ours] If `learning_rate` is None, eta is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
+      * [ours] In the loss estimates, probabilities below 2^-40 are replaced by 2^-40.
 
     References:
       Gergely Neu. Explore no more: Improved high-probability regret bounds for non-stochastic bandits. NIPS 2015.

@@ -21,8 +21,8 @@ class Exp3S(MixedWeights):
     """Exponential weights with weight sharing, for rewards in [0, 1] whose best arm changes.
 
     Guarantee:
-      If rewards are in [0, 1] and chosen in advance, then the expected regret against every sequence of arms with at
-      most $C >= 1$ changes is $O(sqrt(C K T log(K T)))$ with `theory` (Corollary 8.3).
+      If rewards are in [0, 1] and chosen in advance, then the expected regret with `theory` after T rounds, against
+      every sequence of arms with at most $C >= 1$ changes, is $O(sqrt(C K T log(K T)))$ (Corollary 8.3).
 
     Deviations:
       * [ours] Probabilities below 2^-40, which divide the rewards in the estimates, are replaced by 2^-40.
@@ -34,7 +34,7 @@ class Exp3S(MixedWeights):
 
     source: ClassVar[str] = "Auer, Cesa-Bianchi, Freund & Schapire, SIAM J. Comp. 2002, Exp3.S"
     exploration: ArrayLike = param(0.1, "(0, 1]", "g, weight of the uniform distribution in the mixture")
-    sharing: ArrayLike = param(1e-3, "[0, 1]", "alpha, fraction of the weights that is shared among the arms; 0: Exp3")
+    sharing: ArrayLike = param(1e-3, "[0, 1]", "alpha; e alpha / K of the total is added to each weight; 0: Exp3")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, changes: ArrayLike, **fields: Any) -> "Exp3S":

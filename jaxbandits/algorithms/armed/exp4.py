@@ -34,7 +34,8 @@ class Exp4:
 
     Deviations:
       * [ours] If `learning_rate` is None, eta is $sqrt(log M / (t K))$ in round $t = 1$, 2, ... Advice for unavailable
-        arms is dropped and p is normalised. If no advice remains, p is uniform on the available arms.
+        arms is dropped and p is normalised. If no advice remains, p is uniform on the available arms. In the loss
+        estimates, probabilities below 2^-40 are replaced by 2^-40.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.

@@ -3,8 +3,9 @@
     g_a = I(A*; Y_a) = sum_i alpha_i kl(m_ia, m_a),   play an arm drawn from the p that minimises (p'D)^2 / p'g
 
 The posteriors are beta distributions on a grid of G points (`beta_grid`). The best arm A* is i with probability
-alpha_i, and D_a is the expected regret of arm a. A reward Y_a of arm a is 1 with probability m_a, or m_ia given that
-arm i is the best. kl is the Kullback-Leibler divergence of Bernoulli distributions. The cost per round is $O(K^2 G)$.
+alpha_i, and D_a is the expected regret of arm a. A reward Y_a of arm a is 1 with probability m_a, and with probability
+m_ia given that arm i is the best. kl is the Kullback-Leibler divergence of Bernoulli distributions. The cost per round
+is $O(K^2 G)$.
 """
 
 from typing import ClassVar

@@ -46,7 +46,7 @@ class Pulls(NamedTuple):
 
 
 def log_rounds(t: jax.Array) -> jax.Array:
-    """Return log t `[]`; 0 before the first round."""
+    """Return log t `[]`, and 0 for t = 0."""
     return jnp.log(jnp.maximum(t, 1).astype(jnp.result_type(float)))
 
 
@@ -63,8 +63,8 @@ def hoeffding_scale(width: ArrayLike) -> ArrayLike:
 class IndexPolicy(abc.ABC):
     """Abstract policy `argmax_i index_i` over counts and sums of rewards; features of arms are ignored.
 
-    Arms without feedback are played first, in turn and starting from arm t mod K, so that all arms are tried even if
-    feedback is delayed. Ties go to the first arm.
+    Arms with feedback from fewer than `first_pulls` plays are played first, in turn and starting from arm t mod K, so
+    that all arms are tried even if feedback is delayed. Ties go to the first arm.
     """
 
     feedback: ClassVar[type] = Reward

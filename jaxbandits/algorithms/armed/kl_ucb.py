@@ -21,9 +21,9 @@ class KLUCB(IndexPolicy):
     """Index policy for rewards in [0, 1] with upper confidence bounds from Chernoff's inequality.
 
     Guarantee:
-      If rewards are independent and in [0, 1] with means $mu_i$, and $c = 3$, then the limsup of expected regret / log
-      T is at most the sum of (mu* - mu_i) / kl(mu_i, mu*) over the arms with mu_i < mu* (Theorem 1). No consistent
-      policy has a smaller limit for rewards in {0, 1}.
+      If rewards are independent and in [0, 1] with means $mu_i$, and $c = 3$, then the limsup of the expected regret
+      after T rounds divided by log T is at most the sum of (mu* - mu_i) / kl(mu_i, mu*) over the arms with mu_i < mu*
+      (Theorem 1). No consistent policy has a smaller limit for rewards in {0, 1}.
 
     Deviations:
       * [printed] The default is $c = 0$, as in the paper's experiments, not the $c = 3$ of Theorem 1 (`theory`).

@@ -8,7 +8,7 @@ v_k is the expected gain per later round from observing one reward of arm k. The
 
     v_k = max(0, min(m_k ((a_k + 1) / (n_k + 1) - c_k), (1 - m_k) (c_k - a_k / (n_k + 1)))),
 
-which equals it because the mean of arm k after one more reward has the expectation m_k. Both differences are computed
+which is the same because the mean of arm k after one more reward has the expectation m_k. Both differences are computed
 from the counts without cancellation, since v_k is of size 1 / n_k. The cost per round is $O(K)$.
 """
 
@@ -29,8 +29,8 @@ class KnowledgeGradient(BetaPosterior):
     """Knowledge-gradient policy for rewards in {0, 1}, with an exact one-step lookahead.
 
     Guarantee:
-      None. If no single reward can change the best arm, the policy stops exploring, so that its regret has a heavy
-      tail.
+      None. If no single reward can change which arm has the largest posterior mean, the policy stops exploring, so that
+      its regret has a heavy tail.
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. The maxima

@@ -42,11 +42,11 @@ class MedianState(NamedTuple):
 class MedianOfMeansUCB(IndexPolicy):
     """UCB with medians of means, for rewards whose variance may be infinite.
 
-    A central moment of the rewards, of order 1 + eps, must have a known bound.
+    A bound on the central moment of order 1 + eps of the rewards must be known.
 
     Guarantee:
-      If rewards are independent with $E |X - E X|^{1+eps} <= v$, and the gaps are $D_i$, then the expected regret is of
-      the order $sum_{D_i > 0} ((v / D_i)^{1/eps} log T + D_i)$ for at most $e^{B/32}$ rounds.
+      If rewards are independent with $E |X - E X|^{1+eps} <= v$, the gaps are $D_i$ and `scale` is 1, then the expected
+      regret after T rounds is of the order $sum_{D_i > 0} ((v / D_i)^{1/eps} log T + D_i)$ for $T <= e^{B/32}$.
 
     Deviations:
       * [reconstructed] k and the width are derived from the paper's Lemma 2.

@@ -3,8 +3,8 @@
     p_i   = (1 - g) w_i / sum_k w_k + g / K
     w_i   <- w_i exp(g x_i / K) + share sum_k w_k,   x_i = reward / p_i for the arm i played, 0 for the others
 
-A concrete subclass defines the weight g of the uniform distribution, `share`, and the rounds in which the weights
-restart.
+A concrete subclass defines the weight g of the uniform distribution. It may also define `share`, which is 0 by default,
+and the rounds in which the weights restart.
 """
 
 import abc

@@ -1,6 +1,6 @@
 """MOSS: minimax optimal strategy in the stochastic case (Audibert & Bubeck, COLT 2009).
 
-    play   argmax_i  m_i + R sqrt(4 / T_i log^+(n / (K T_i))),   log^+ x = max(log x, 0),   after one play of every arm
+    play   argmax_i  m_i + R sqrt((4 / T_i) log^+(n / (K T_i))),   log^+ x = max(0, log x),  after one play of every arm
 
 Arm i has $T_i$ plays and mean reward $m_i$. This is the form of Lattimore & Szepesvari (2020), Algorithm 7. Notation: n
 is the field `horizon` and R is `noise_scale`. The cost per round is $O(K)$.

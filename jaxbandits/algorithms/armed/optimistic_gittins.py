@@ -3,8 +3,8 @@
     index_k = the root lambda of  lambda = (1 - gamma_t) m_k + gamma_t E max(theta_k, lambda),   gamma_t = 1 - 1 / t
     E max(theta, lambda) = m (1 - F(lambda; a + 1, b)) + lambda F(lambda; a, b)     for theta ~ Beta(a, b), m = a/(a+b)
 
-The difference of the two sides is increasing and concave in lambda, so that Newton's method, started at m, increases to
-the root. F is the distribution function of the beta distribution. Each Newton step takes $O(K)$ evaluations of F.
+The left side minus the right side is increasing and concave in lambda, so that Newton's method, started at m, increases
+to the root. F is the distribution function of the beta distribution. Each Newton step takes $O(K)$ evaluations of F.
 """
 
 from typing import ClassVar
@@ -24,8 +24,9 @@ class OptimisticGittins(BetaPosterior):
     """Index policy for rewards in {0, 1} with optimistic Gittins indices whose discount factor approaches 1.
 
     Guarantee:
-      If the means are drawn from the prior Beta(1, 1), the Bayesian regret has the order of Lai and Robbins' lower
-      bound (Theorem 1).
+      If rewards are 0 or 1 and the prior is Beta(1, 1), then the limsup of the expected regret after T rounds divided
+      by log T is at most the sum of (mu* - mu_i) / kl(mu_i, mu*) over the suboptimal arms (Theorem 1). No consistent
+      policy has a smaller limit.
 
     Deviations:
       * [reconstructed] The discount factor is gamma_t = 1 - 1/t.
@@ -34,11 +35,11 @@ class OptimisticGittins(BetaPosterior):
 
     Numerics:
       The number of steps that Newton's method needs grows with log t. An index that has not converged is too small:
-      with 10 steps the error of index - m is below 1e-6 in float64 for 10^4 rounds, and up to 0.3 % for 10^5, 8 % for
-      10^6 and 21 % for 10^7 rounds. 15 steps suffice for 10^6 and 20 steps for 10^7 rounds
+      with 10 steps the relative error of index - m in float64 is below 1e-6 for 10^4 rounds, and up to 0.3 % for 10^5,
+      8 % for 10^6 and 21 % for 10^7 rounds. 15 steps suffice for 10^6 and 20 steps for 10^7 rounds
       (algorithms/armed/test_bayesian.py::test_steps_of_optimistic_gittins_indices).
 
-      In float32 the error of index - m is below 5 % for up to 20,000 plays of an arm if n_steps suffices
+      In float32 the relative error of index - m is below 5 % for up to 20,000 plays of an arm if n_steps suffices
       (float32/test_armed.py::test_bonuses_keep_their_digits). It grows with the number of plays, and is 50 % after
       10^5 and 100 % after 10^6 plays: longer runs need float64.
 
@@ -47,7 +48,7 @@ class OptimisticGittins(BetaPosterior):
     """
 
     source: ClassVar[str] = "Gutin & Farias, NIPS 2016, OGI(1)"
-    n_steps: int = static(10, "[1, inf)", "number of steps of Newton's method; more than 10^4 rounds need more")
+    n_steps: int = static(10, "[1, inf)", "number of steps of Newton's method; 10 suffice for 10^4 rounds")
 
     @classmethod
     def example(cls) -> "OptimisticGittins":

@@ -25,7 +25,7 @@ class ItemState(NamedTuple):
 
     pulls: Pulls
     items: jax.Array  # [K] int32, numbers of the items that `pulls` counts
-    latest: jax.Array  # [] int32, the latest round whose feedback has arrived, which had these items; -1: none
+    latest: jax.Array  # [] int32, latest round whose feedback has arrived, the round of these items; -1: none
 
 
 @pytree

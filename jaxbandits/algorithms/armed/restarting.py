@@ -1,10 +1,12 @@
 """Index policy that forgets an arm when a test detects a change in its rewards (GLR-klUCB, M-UCB, CUSUM-UCB).
 
     tau_i, T_i, S_i   round of the last restart of arm i; its plays and total reward since then
-    play              arm t mod n if t mod n < K, n = floor(K / w); else the arm of the policy after t - tau_i rounds
+    play              arm t mod n if t mod n < K, n = floor(K / w); else the arm that the policy chooses from T_i and
+                      S_i, with t - tau_i in place of t in the index of arm i
     after a change    tau_i = t + 1 for the arms that have changed (local), or for all arms (global)
 
-Notation: w is the field `exploration`. The cost per round is $O(K)$ plus the costs of the policy and the test.
+Notation: w is the field `exploration`. With `at_random`, exploration rounds and their arms are random. The cost per
+round is $O(K)$ plus the costs of the policy and the test.
 """
 
 import math
@@ -41,12 +43,13 @@ class Restarting:
     """Index policy with a change detector, for means that change occasionally.
 
     Guarantee:
-      For the preset `glr`, rewards in [0, 1] and C changes that are far enough apart, the expected regret is $O(sqrt(C
-      K T log T))$ (Besson et al., Corollary 6).
+      For the preset `glr`, rewards in [0, 1] and C changes that are far enough apart, the expected regret after T
+      rounds is $O(sqrt(C K T log T))$ (Besson et al., Corollary 6).
 
     Deviations:
-      * [ours] The deviations of the detectors apply (`estimation.detectors`). An arm that was forgotten is played
-        before all others, because the policy treats it like an arm that was never played.
+      * [ours] The deviations of the detectors apply (`estimation.detectors`). The policy treats an arm that was
+        forgotten like an arm that was never played: policies that begin with one play of every arm, such as KLUCB, play
+        it before all others, except in exploration rounds.
 
     References:
       Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
@@ -117,9 +120,10 @@ class Restarting:
         return cls(policy=KLUCB(n_arms=5), detector=GLR(horizon=200, period=5, delta=0.3), exploration=0.1)
 
     def check(self) -> None:
-        """Raise InputError for a policy whose state holds more than counts and sums, or for an invalid detector.
+        """Raise InputError for an unsuitable policy or an invalid detector.
 
-        The GLR test needs the counts and sums of all rewards, which policies that discount or ignore rewards lack.
+        The policy must keep counts and sums of rewards and nothing else, and must not override `select`. The GLR test
+        needs the counts and sums of all rewards, which policies that discount or ignore rewards lack.
         """
         policy, key = self.policy, jax.random.key(0)
         suits = isinstance(policy, IndexPolicy) and type(policy).select is IndexPolicy.select
@@ -141,7 +145,7 @@ class Restarting:
             )
         if isinstance(self.detector, GLR) and not policy.counts_all:
             raise InputError(
-                "Restarting.policy must count all rewards if the detector is GLR, which tests these counts and sums; "
+                "Restarting.policy must count all rewards if the detector is GLR, which tests the counts and sums; "
                 f"{type(policy).__name__} discounts or ignores some of them"
             )
 

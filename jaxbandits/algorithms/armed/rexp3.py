@@ -22,8 +22,8 @@ class REXP3(MixedWeights):
 
     Guarantee:
       If the total variation sum_t max_i |mu_{t+1,i} - mu_{t,i}| of the means is at most V and $1/K <= V <= T/K$, then
-      the expected regret against the best arm of every round is $O((K V log K)^{1/3} T^{2/3})$ with `theory` (Theorem
-      2).
+      the expected regret with `theory` after T rounds, against the best arm of every round, is
+      $O((K V log K)^{1/3} T^{2/3})$ (Theorem 2).
 
     Deviations:
       * [reconstructed] The constants of `theory` are not checked against the text of the paper.

@@ -2,7 +2,7 @@
 
     m_i    = 1 / T_i sum_{s <= T_i} X_s 1{|X_s| <= (u s / l_t)^{1/(1+eps)}}     X_s the s-th reward of arm i
     play     argmax_i  m_i + 4 u^{1/(1+eps)} (l_t / T_i)^{eps/(1+eps)},   after one play of every arm
-    l_t    = log(n^2),   n the smallest power of two with n >= t
+    l_t    = log(n^2),   n the smallest power of two with n >= max(t, 2)
 
 The policy plays this arm in round $t = 1$, 2, ... Notation: u is the field `moment_bound`, with $E |X|^{1+eps} <= u$.
 The truncation level changes with t, so that an exact update would need all past rewards. Since $l_t$ takes only 31
@@ -37,8 +37,9 @@ class RobustUCB(IndexPolicy):
     `MedianOfMeansUCB` and `CatoniUCB` use the other two estimators of the paper.
 
     Guarantee:
-      If rewards are independent with $E |X|^{1+eps} <= u$, and the gaps are $D_i$, then the expected regret is at most
-      $sum_{D_i > 0} (8 (4 u / D_i)^{1/eps} log T + 5 D_i)$ with $l_t = log(t^2)$ (Section 2 of the paper).
+      If rewards are independent with $E |X|^{1+eps} <= u$, the gaps are $D_i$ and `scale` is 1, then the expected
+      regret after T rounds is at most $sum_{D_i > 0} (8 (4 u / D_i)^{1/eps} log T + 5 D_i)$ with $l_t = log(t^2)$
+      (Section 2 of the paper).
 
     Deviations:
       * [ours] In $l_t$, t is rounded up to a power of two, so that $l_t$ exceeds $log(t^2)$ by at most log 4.

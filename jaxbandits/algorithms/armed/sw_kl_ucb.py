@@ -4,7 +4,7 @@
     play       argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log min(t, tau) + c log log min(t, tau)}
 
 The policy plays this arm after t rounds; arms without plays in the window come first. Notation: tau is the field
-`window` and c is `c`. The cost per round is $O(K)$ on average, and the memory is $O(K + tau)$.
+`window`. The cost per round is $O(K)$ on average, and the memory is $O(K + tau)$.
 """
 
 import math
@@ -25,7 +25,7 @@ class SWKLUCB(WindowPolicy):
     """KL-UCB on the last tau rounds, for rewards in [0, 1].
 
     Guarantee:
-      The paper states no guarantee for kl bounds.
+      Garivier and Moulines state no guarantee for kl bounds.
 
     Deviations:
       * [ours] Means outside [0, 1] are clipped; log log counts as 0 where its argument is at most e. Ties go to the
@@ -35,7 +35,7 @@ class SWKLUCB(WindowPolicy):
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
       arXiv:0805.3415: the window.
       Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
-      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: with kl bounds, used as a baseline.
+      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: the policy with kl bounds, as a baseline.
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, SW-UCB with kl bounds"

@@ -3,7 +3,7 @@
     theta_i ~ Beta((alpha_0 + S_i) / s, (beta_0 + F_i) / s),   play argmax_i theta_i
 
 Here $S_i$ is the sum of the rewards of arm i, and $S_i + F_i$ is its number of plays. For $s = 1$ the distribution of
-theta_i is the posterior of a Bernoulli arm. The cost per round is $O(K)$.
+theta_i is the posterior of the mean of a Bernoulli arm. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -21,8 +21,9 @@ class ThompsonBeta(BetaPosterior):
     """Thompson sampling for rewards in {0, 1}, with independent beta priors.
 
     Guarantee:
-      If rewards are 0 or 1, the prior is Beta(1, 1) and $s = 1$, then the limsup of expected regret / log T is at most
-      sum_i (mu* - mu_i) / kl(mu_i, mu*) (Kaufmann, Korda & Munos, Theorem 1). No consistent policy has a smaller limit.
+      If rewards are 0 or 1, the prior is Beta(1, 1) and $s = 1$, then the limsup of the expected regret after T rounds
+      divided by log T is at most the sum of (mu* - mu_i) / kl(mu_i, mu*) over the suboptimal arms (Kaufmann, Korda &
+      Munos, Theorem 1). No consistent policy has a smaller limit.
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. (Agrawal and
@@ -40,7 +41,7 @@ class ThompsonBeta(BetaPosterior):
 
     source: ClassVar[str] = "Thompson 1933; Agrawal & Goyal, COLT 2012, Algorithm 1"
     reshaping: ArrayLike = param(
-        1.0, "(0, inf)", "s, divisor of both parameters; values above 1 explore more, and 1 is the posterior"
+        1.0, "(0, inf)", "s, divisor of both parameters; 1: draws from the posterior; above 1: more exploration"
     )
 
     @classmethod

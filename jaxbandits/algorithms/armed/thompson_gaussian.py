@@ -21,8 +21,8 @@ class ThompsonGaussian(IndexPolicy):
     """Thompson sampling with a Gaussian prior and likelihood, which may also be used for rewards in [0, 1].
 
     Guarantee:
-      If rewards are independent and in [0, 1] and $R = 1$, then the expected regret is $O(sqrt(K T log K))$ for $T >=
-      K$ (the theorem of the paper for Gaussian priors).
+      If rewards are independent and in [0, 1] and $R = 1$, then the expected regret after $T >= K$ rounds is
+      $O(sqrt(K T log K))$ (the theorem of the paper for Gaussian priors).
 
     Deviations:
       * [ours] R is the standard deviation of the prior and of the rewards; the paper has $R = 1$.

@@ -23,13 +23,14 @@ class TsallisINF(SampledPolicy):
     The policy depends neither on the regime nor on T.
 
     Guarantee:
-      If rewards are in [0, 1], the expected regret against every fixed arm is at most $4 sqrt(K T) + 1$ for any
-      sequence of rewards, and $O(sum_{D_i > 0} log T / D_i)$ in the stochastically constrained adversarial regime with
-      a unique best arm and gaps $D_i$ (Theorem 1).
+      If rewards are in [0, 1], the expected regret against every fixed arm after T rounds is at most $4 sqrt(K T) + 1$
+      for any sequence of rewards, and $O(sum_{D_i > 0} log T / D_i)$ in the stochastically constrained adversarial
+      regime with a unique best arm and gaps $D_i$ (Theorem 1).
 
     Deviations:
       * [ours] `rate` multiplies $eta_t$. x is computed by a fixed number of Newton steps on the function $(sum_i
-        w_i)^{-1/2}$, which is concave in x; the weights are then normalised.
+        w_i)^{-1/2}$, which is concave in x; the weights are then normalised. In the loss estimates, weights below 2^-40
+        are replaced by 2^-40.
 
     References:
       Julian Zimmert, Yevgeny Seldin. Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits.

@@ -20,8 +20,8 @@ class UCB1(IndexPolicy):
     """Index policy with upper confidence bounds from Hoeffding's inequality.
 
     Guarantee:
-      If rewards are independent and in [0, 1], the gaps are $D_i$ and $c = 2$, then the expected regret is at most $8
-      sum_{D_i > 0} log T / D_i$ $+ (1 + pi^2 / 3) sum_i D_i$ for every T (Theorem 1).
+      If rewards are independent and in [0, 1], the gaps are $D_i$ and $c = 2$, then the expected regret after T rounds
+      is at most $8 sum_{D_i > 0} log T / D_i + (1 + pi^2 / 3) sum_i D_i$ (Theorem 1).
 
     Deviations:
       * [ours] c is a field (`exploration`); it is 2 in the paper. Ties go to the first arm.

@@ -1,6 +1,6 @@
 """UCB1-Tuned: UCB1 with an upper bound on the variance of each arm (Auer, Cesa-Bianchi & Fischer, 2002, Section 4).
 
-    play   argmax_i  m_i + sqrt(log t / T_i min(1/4, V_i + sqrt(2 log t / T_i))),   after one play of every arm
+    play   argmax_i  m_i + sqrt((log t / T_i) min(1/4, V_i + sqrt(2 log t / T_i))),   after one play of every arm
 
 After t rounds, arm i has $T_i$ plays with mean reward $m_i$ and empirical variance $V_i$. The largest variance of a
 reward in [0, 1] is 1/4. The cost per round is $O(K)$.

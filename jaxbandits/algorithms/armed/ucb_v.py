@@ -22,8 +22,8 @@ class UCBV(IndexPolicy):
 
     Guarantee:
       If rewards are independent and in [0, b], the variances are $sigma_i^2$, the gaps are $D_i$, $c = 1$ and $zeta >
-      1$, then the expected regret is at most $C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T$, where $C_{1.2} =
-      10$.
+      1$, then the expected regret after T rounds is at most $C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T$, where
+      $C_{1.2} = 10$.
 
     Deviations:
       * [reconstructed] The default zeta = 1.2 and the constant 10 of the bound for this zeta are reconstructed. Ties go

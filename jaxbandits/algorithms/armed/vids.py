@@ -2,9 +2,9 @@
 
     g_a = sum_i alpha_i (m_ia - m_a)^2,   play an arm drawn from the p that minimises (p'D)^2 / p'g
 
-The posteriors are beta distributions on a grid of G points (`beta_grid`). Arm i is the best with probability alpha_i,
-D_a is the expected regret of arm a, and m_a is its mean, or m_ia given that arm i is the best. The cost per round is
-$O(K^2 G)$.
+The posteriors are beta distributions on a grid of G points (`beta_grid`). Arm i is the best with probability alpha_i.
+D_a is the expected regret of arm a, m_a is its posterior mean, and m_ia is its posterior mean given that arm i is the
+best. The cost per round is $O(K^2 G)$.
 """
 
 from typing import ClassVar
@@ -21,8 +21,8 @@ class VIDS(BetaGrid):
     """Variance-based information-directed sampling for rewards in {0, 1}.
 
     Guarantee:
-      If the means are drawn from the prior, the Bayesian regret is at most $sqrt(K T H / 2)$, where H <= log K is the
-      entropy of the best arm under the prior (Propositions 1 and 3 of the paper).
+      If the means are drawn from the prior, the Bayesian regret after T rounds is at most $sqrt(K T H / 2)$, where H <=
+      log K is the entropy of the best arm under the prior (Propositions 1 and 3 of the paper).
 
     Deviations:
       * [ours] Posteriors are approximated by masses at the midpoints of G equal subintervals of [0, 1]. A reward

@@ -4,8 +4,8 @@ The sums over the window are computed without subtraction, since subtracting a h
 that its addition had rounded away. Rounds are grouped into blocks of tau, so that the window consists of the end of one
 block and the beginning of the next. The sum over the beginning of the current block grows by addition. When a block is
 complete, the reward of each of its rounds is replaced by the sum of all later rewards of the same arm in this block.
-When the round leaves the window, the stored sum is exactly the sum of the arm's rewards in this block that are still in
-the window. The cost per round is $O(K)$ on average, and the memory is $O(K + tau)$.
+When such a round leaves the window, the stored sum is exactly the sum of the arm's rewards in this block that are still
+in the window. The cost per round is $O(K)$ on average, and the memory is $O(K + tau)$.
 """
 
 from typing import NamedTuple
@@ -25,10 +25,10 @@ class WindowState(NamedTuple):
     """Counts over the window, sums over its two parts, and the arms and rewards of its rounds."""
 
     count: jax.Array  # [K]  N_i
-    ending: jax.Array  # [K]  sum of the rewards in the rounds of the last block that are still in the window
-    beginning: jax.Array  # [K]  sum of the rewards in the rounds of this block
+    ending: jax.Array  # [K]  sum of the rewards in the rounds of the previous block that are still in the window
+    beginning: jax.Array  # [K]  sum of the rewards in the rounds of the current block
     index: jax.Array  # [tau] int32, the arms played
-    value: jax.Array  # [tau]  rewards of this block; for the last block, sums of later rewards of the same arm
+    value: jax.Array  # [tau]  rewards of the current block; for the previous one, sums of later rewards of the same arm
 
     @property
     def pulls(self) -> Pulls:
