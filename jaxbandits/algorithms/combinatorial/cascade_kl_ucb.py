@@ -24,8 +24,8 @@ class CascadeKLUCB(CascadePolicy):
     """KL-UCB for the cascade model, in which the user clicks on the first attractive item of a list.
 
     Guarantee:
-      If items attract independently with probabilities $w_1 >= ... >= w_L$, and $D_e = w_m - w_e$, then the expected
-      regret after n rounds is $O(log(1 / min D) sum_{e > m} D_e log n / kl(w_e, w_m))$ (Theorem 3), within a
+      If items attract independently with probabilities $w_1 >= ... >= w_L$, $D_e = w_m - w_e$ and $c = 3$, then the
+      expected regret after n rounds is $O(log(1 / min D) sum_{e > m} D_e log n / kl(w_e, w_m))$ (Theorem 3), within a
       logarithmic factor of the lower bound (Theorem 4).
 
     Deviations:

@@ -24,7 +24,7 @@ class CascadeUCB1(CascadePolicy):
 
     Guarantee:
       If items attract independently with probabilities $w_1 >= ... >= w_L$, and $D_e = w_m - w_e$, then the expected
-      regret after n rounds is $O(sum_{e > m} log n / D_e)$ (Theorem 2).
+      regret with `theory` after n rounds is $O(sum_{e > m} log n / D_e)$ (Theorem 2).
 
     Deviations:
       * [ours] The paper starts with one free observation of every item; here, unobserved items are displayed first, in

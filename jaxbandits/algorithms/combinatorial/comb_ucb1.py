@@ -25,8 +25,8 @@ class CombUCB1(OraclePolicy):
 
     Guarantee:
       If the rewards of items are in [0, 1], sets have at most K items and $D_e$ is the smallest gap of a suboptimal set
-      that contains e, then the expected regret after n rounds is at most $sum_e 534 K log n / D_e + (pi^2 / 3 + 1) K
-      L$, where the sum is over the items outside the best set (Theorem 4).
+      that contains e, then the expected regret with `theory` after n rounds is at most $sum_e 534 K log n / D_e + (pi^2
+      / 3 + 1) K L$, where the sum is over the items outside the best set (Theorem 4).
 
     Deviations:
       * [ours] Unobserved items have the highest scores, starting from item t mod L; the paper starts with sets that

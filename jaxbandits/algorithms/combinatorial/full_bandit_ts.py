@@ -1,10 +1,10 @@
-"""Linear Thompson sampling over sets of items, from the sum of their rewards only (after Agrawal & Goyal, ICML 2013).
+"""Linear Thompson sampling over sets of items, of which only the total reward is observed (Agrawal & Goyal, ICML 2013).
 
     theta~ ~ N(theta_t, v^2 V_t^{-1}),   set = argmax_A sum_{e in A} theta~_e,   by an oracle
 
 Here theta_t and V_t are the estimate and the Gram matrix of ridge regression of the sums on the indicator vectors of
-the sets. Notation: v is the field `width`, lambda is `ridge`, and L is the number of items. The cost per round is
-$O(L^2)$ plus one call of the oracle.
+the sets. Notation: v is the field `width`, lambda is `ridge`, L is the number of items, and m is the size of a set. The
+cost per round is $O(L^2)$ plus one call of the oracle.
 """
 
 from typing import Any, ClassVar
@@ -25,9 +25,9 @@ class FullBanditTS:
     """Thompson sampling for full-bandit feedback: LinTS over the feasible sets, which need not be enumerated.
 
     Guarantee:
-      With the v of `theory` and lambda = m, this is `linear.LinTS.theory` on indicator vectors divided by $sqrt(m)$,
-      which lie in the unit ball. If the norm of the vector of means is at most $1 / sqrt(m)$, the regret is therefore
-      $O~(L^{3/2} sqrt(T))$ with high probability. The preset `theory` leaves lambda at 1.
+      With the v of `theory` and lambda = m, the learner is `linear.LinTS.theory` on indicator vectors divided by
+      $sqrt(m)$, which lie in the unit ball. If the norm of the vector of means is at most $1 / sqrt(m)$, the regret is
+      therefore $O~(L^{3/2} sqrt(T))$ with high probability. The preset `theory` leaves lambda at 1.
 
     Deviations:
       * [ours] The oracle replaces the maximum over a list of arms. The default is v = 1/2, the sub-Gaussian constant of

@@ -64,7 +64,7 @@ class PBMUCB(CascadePolicy):
 
     @classmethod
     def theory(cls, *, n_items: int, examination: Any, **changes: Any) -> "PBMUCB":
-        """Use the examination probabilities `[m]` of the environment and a small eps (the default)."""
+        """Use the examination probabilities `[m]` of the environment, and the default eps."""
         examination = ranges.floats("examination", examination, "(m,)")
         return cls(**{"n_items": n_items, "list_size": len(examination), "examination": examination} | changes)
 

@@ -1,4 +1,4 @@
-"""Abstract index policies that choose a set or a list of items by their indices, unobserved items first.
+"""Abstract index policies that choose the set or list of items with the largest indices, unobserved items first.
 
 A concrete subclass defines the index of each item. In a cascade, only the items up to the first click are observed.
 """
@@ -23,7 +23,8 @@ _UNSEEN = 1e30  # above every index
 class SetPolicy(abc.ABC):
     """Abstract policy over counts and sums of the rewards of items; features of items are ignored.
 
-    Unobserved items come first, in turn and starting from item t mod L. Ties go to the first item.
+    Items with fewer than `first_seen` observations come first, in turn and starting from item t mod L. Ties go to the
+    first item.
     """
 
     feedback: ClassVar[type] = ItemRewards
@@ -64,7 +65,7 @@ class SetPolicy(abc.ABC):
 
 @pytree
 class OraclePolicy(SetPolicy):
-    """Abstract policy that plays the set that an oracle computes from the indices, and observes each item's reward."""
+    """Abstract policy that plays the set that an oracle computes from the indices, and observes its items' rewards."""
 
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/semi_bandit",)
     oracle: Any = param(doc="oracle of jaxbandits.oracles for the feasible sets, such as TopM")

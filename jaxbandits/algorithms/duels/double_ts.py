@@ -3,7 +3,8 @@
     U_ij, L_ij   = w_ij / N_ij +- sqrt(alpha log t / N_ij),   1/2 on the diagonal
     first        argmax over {i : #{j : U_ij >= 1/2} is largest} of #{j : theta_ij > 1/2},   theta_ij = 1 - theta_ji ~
                  Beta(1 + w_ij, 1 + w_ji)
-    second       argmax over {i : L_{i first} <= 1/2} of theta'_i ~ Beta(1 + w_{i first}, 1 + w_{first i}), 1/2 at first
+    second       argmax over {i : L_{i first} <= 1/2} of theta'_i ~ Beta(1 + w_{i first}, 1 + w_{first i}),
+                 theta'_first = 1/2
 
 The policy plays this pair in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij +
 w_ji$. The cost per round is $O(K^2)$.
@@ -25,7 +26,7 @@ from jaxbandits.types import ArmObs, PairDecision, Preference
 
 @pytree
 class DoubleTS(DuelPolicy):
-    """Thompson sampling with one posterior sample per arm of the duel, after confidence bounds have ruled out arms.
+    """Thompson sampling that draws one posterior sample for each of the two arms, after confidence bounds exclude arms.
 
     Guarantee:
       The expected regret against Copeland winners after T rounds is $O(K^2 log T)$ for alpha above 1/2, and
@@ -34,7 +35,7 @@ class DoubleTS(DuelPolicy):
     Deviations:
       * [ours] Ties go to the arm with the smallest number, while the paper breaks them at random; environments number
         the arms at random. Unavailable arms are excluded from all comparisons.
-      * [printed] With `is_plus` (D-TS+), ties of the first arm go to the arm with the smallest $sum_j (s_i -
+      * [printed] With `is_plus` (D-TS+), ties for the first arm go to the arm with the smallest $sum_j (s_i -
         s_j) / kl(theta_ij, 1/2)$, as in the authors' code; s_i is the number of comparisons that arm i wins in the
         sample, which is the same for all arms that tie.
 
@@ -44,7 +45,7 @@ class DoubleTS(DuelPolicy):
 
     source: ClassVar[str] = "Wu & Liu, NIPS 2016, Algorithm 1"
     alpha: ArrayLike = param(0.51, "(0, inf)", "alpha, factor of log t; above 1/2 in the theory")
-    is_plus: bool = static(False, BOOL, "True: break ties of the first arm by estimated regret (D-TS+)")
+    is_plus: bool = static(False, BOOL, "True: break ties for the first arm by estimated regret (D-TS+)")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "DoubleTS":
@@ -54,7 +55,7 @@ class DoubleTS(DuelPolicy):
 
     @classmethod
     def plus(cls, *, n_arms: int, **changes: Any) -> "DoubleTS":
-        """Use D-TS+, which breaks ties of the first arm by estimated regret."""
+        """Use D-TS+, which breaks ties for the first arm by estimated regret."""
         fields: dict[str, Any] = {"n_arms": n_arms, "is_plus": True, **changes}
         return cls(**fields)
 

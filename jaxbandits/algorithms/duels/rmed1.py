@@ -22,9 +22,9 @@ class RMED1(RMEDPolicy):
     """Policy that compares every plausible Condorcet winner with the most plausible one.
 
     Guarantee:
-      If arm 1 is a Condorcet winner, then the expected regret after T rounds is at most $sum_{i > 1} D_i log T / (2
-      kl(p_i1, 1/2)) + o(log T)$ (Theorem 3). No consistent policy has a smaller factor of log T if the winner is the
-      best opponent of every other arm.
+      If arm 1 is a Condorcet winner and $D_i = p_1i - 1/2$, then the expected regret after T rounds is at most
+      $sum_{i > 1} D_i log T / (2 kl(p_i1, 1/2)) + o(log T)$ (Theorem 3). No consistent policy has a smaller factor of
+      log T if the winner is the cheapest opponent of every other arm (`RMED2FH`).
 
     Deviations:
       * [ours] Unavailable arms are skipped. Ties go to the first arm.

@@ -1,10 +1,10 @@
 """RMED2FH: RMED1 with the cheapest opponents, fixed early (Komiyama, Honda, Kashima & Nakagawa, COLT 2015, Alg. 2).
 
-    b(i)   = argmin_{j : p_ij < 1/2} (p_{i* i} + p_{i* j} - 1) / kl(p_ij, 1/2),   from the first duels, or i*
+    b(i)   = argmin_{j : p_ij < 1/2} (p_{i* i} + p_{i* j} - 1) / kl(p_ij, 1/2); i* if there is no such j
     second i* if it is in O_l and N_{l i*} <= N_{l b(l)} / log log t, else b(l) if it is in O_l, else as RMED1 does
 
-The lists are used after L duels of every pair. The first arms, $i*$ and $O_l$ are those of RMED1. Notation: L is the
-field `first_duels`. The cost per round is $O(K^2)$.
+b is computed after L duels of every pair, and the lists are used from then on. The first arms, $i*$ and $O_l$ are those
+of RMED1. Notation: L is the field `first_duels`. The cost per round is $O(K^2)$.
 """
 
 import math
@@ -28,14 +28,14 @@ class RMED2FH(RMEDPolicy):
     """Policy that compares every plausible Condorcet winner with the opponent that rules it out at the smallest regret.
 
     Guarantee:
-      If arm 1 is a Condorcet winner, then, with `theory` for horizon T, the expected regret after T rounds is at most
-      $sum_{i > 1} min_j (D_i + D_j) log T / (2 kl(p_ij, 1/2)) + o(log T)$. No consistent policy has a smaller factor of
-      log T (Theorems 1 and 4).
+      If arm 1 is a Condorcet winner and $D_i = p_1i - 1/2$, then the expected regret of `theory` after T rounds is at
+      most $sum_{i > 1} min_j (D_i + D_j) log T / (2 kl(p_ij, 1/2)) + o(log T)$. No consistent policy has a smaller
+      factor of log T (Theorems 1 and 4).
 
     Deviations:
       * [printed] Sums of gaps below 0.01 are replaced by 0.01, and log log t is replaced by log(log t + 0.01), as in
         the authors' code.
-      * [ours] Unavailable arms are skipped. Ties go to the first arm.
+      * [ours] log t counts as at least 1 in log log t. Unavailable arms are skipped. Ties go to the first arm.
 
     References:
       Junpei Komiyama, Junya Honda, Hisashi Kashima, Hiroshi Nakagawa. Regret Lower Bound and Optimal Algorithm in

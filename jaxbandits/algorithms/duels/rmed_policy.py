@@ -36,7 +36,7 @@ class RMEDState(NamedTuple):
 class RMEDPolicy(DuelPolicy):
     """Abstract policy whose first arm is any arm that is still a plausible Condorcet winner."""
 
-    weight: ArrayLike = param(0.3, "[0, inf)", "weight, the ratio f(K) / K^1.01")
+    weight: ArrayLike = param(0.3, "[0, inf)", "weight, the ratio f / K^1.01")
     first_duels: ClassVar[Any] = 1  # number of duels of every pair before the lists are used
 
     @abc.abstractmethod

@@ -3,7 +3,7 @@
 Several stopping rules use `evidence`, the logarithm of the generalised likelihood ratio of the empirically best arm
 against its closest competitor (Garivier & Kaufmann, COLT 2016, Section 3.2):
 
-    Z = min_{b != a} T_a kl(m_a, m_ab) + T_b kl(m_b, m_ab),   m_ab the mean of both,   a = argmax_i m_i
+    Z = min_{b != a} T_a kl(m_a, m_ab) + T_b kl(m_b, m_ab),   m_ab the mean reward of a and b,   a = argmax_i m_i
 """
 
 import abc

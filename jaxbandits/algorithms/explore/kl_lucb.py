@@ -42,7 +42,7 @@ class KLLUCB(LUCB):
     source: ClassVar[str] = "Kaufmann & Kalyanakrishnan, COLT 2013, KL-LUCB"
     k_1: ArrayLike = param(405.5, "(0, inf)", "k_1, constant in the logarithm of the theory")
     alpha: ArrayLike = param(1.1, "(1, inf)", "alpha, exponent of t in the theory")
-    proven: bool = static(False, BOOL, "True: use beta(t) of the theory")
+    proven: bool = static(False, BOOL, "True: use beta(t) of `theory`; False: that of the experiments")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "KLLUCB":

@@ -59,7 +59,7 @@ class LUCB(Identification):
         return state.pulls
 
     def index(self, key: jax.Array, t: jax.Array, state: LUCBState) -> jax.Array:
-        """Return scores `[K]`: the arm to play has the largest score, and the others are ordered by fewest plays."""
+        """Return scores `[K]`: the arm to play ranks first, then the other arms by increasing number of plays."""
         del key, t
         target = jnp.where(state.second == _NONE, best_mean(state.pulls), state.second)
         return jnp.where(jnp.arange(self.n_arms) == target, _TARGET, -state.count)

@@ -1,7 +1,7 @@
 """Top-two Thompson sampling (Russo, COLT 2016), with the stopping rule of Garivier & Kaufmann (COLT 2016).
 
     theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i),   I = argmax_i theta_i
-    play     I with probability beta; else J, the best arm of another draw whose best arm is not I
+    play     I with probability beta; else J, the best arm of another draw, repeated until this arm is not I
     stop     once Z > beta(t)
 
 $S_i$ and $F_i$ are the numbers of successes and failures of arm i; Z and beta(t) are those of `track_and_stop`. A draw
@@ -34,7 +34,7 @@ class TopTwoThompson(BetaPosterior, Identification):
       (Garivier & Kaufmann, Theorem 10, which holds for any sampling rule).
 
     Deviations:
-      * [ours] If I is the best arm of `attempts` draws in a row, J is the second best arm of the last draw.
+      * [ours] If I is the best arm of `attempts` further draws, J is the second best arm of the last draw.
       * [printed] Russo states no stopping rule. The rule here is that of the experiments of Garivier and Kaufmann, with
         the threshold $log((log t + 1) / delta)$ by default.
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped.
@@ -48,7 +48,7 @@ class TopTwoThompson(BetaPosterior, Identification):
     share: ArrayLike = param(0.5, "(0, 1)", "beta, probability of playing the first candidate")
     delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
     attempts: int = static(64, "[1, inf)", "largest number of draws for the second candidate")
-    proven: bool = static(False, BOOL, "True: use beta(t) of the theorem")
+    proven: bool = static(False, BOOL, "True: use beta(t) of `theory`; False: that of the experiments")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TopTwoThompson":

@@ -28,8 +28,8 @@ class MCTopM(TeamPolicy):
       M (Theorem 12).
 
     Deviations:
-      * [ours] If the last indices of all M best arms exceed that of the arm that the player leaves, the player draws
-        from all M best arms.
+      * [ours] If the indices of all M best arms in the last round exceed that of the arm that the player leaves, the
+        player draws from all M best arms.
 
     References:
       Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317, Algorithm 2.

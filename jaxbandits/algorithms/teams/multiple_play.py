@@ -2,8 +2,8 @@
 
     play   the P arms with the largest indices, unplayed arms first
 
-The players therefore never collide. Notation: P is the field `n_players`. The cost per round is $O(P K)$ plus that of
-the policy.
+The players therefore collide only if fewer than P arms are available. Notation: P is the field `n_players`. The cost
+per round is $O(P K)$ plus that of the policy.
 """
 
 from typing import Any, ClassVar

@@ -22,33 +22,34 @@ from jaxbandits.types import ArmObs, PlayerRewards, TeamDecision
 
 
 class ChairsState(NamedTuple):
-    """State of all players; leading axes have one row per player."""
+    """State of all players; the leading axis P is that of the players."""
 
     count: jax.Array  # [P, K]  number of learning rounds without a collision, per arm
     total: jax.Array  # [P, K]  sums of the rewards of these rounds
     collisions: jax.Array  # [P]  C, number of collisions in the learning rounds
     arm: jax.Array  # [P] int32, arms of the next round
-    seated: jax.Array  # [P] bool, whether the player keeps its arm forever
+    seated: jax.Array  # [P] bool, True if the player keeps its arm forever
     best: jax.Array  # [P, K] bool, the N best arms; all arms while the player learns
 
 
 @pytree
 class MusicalChairs:
-    """Team of players who explore uniformly for a fixed number of rounds, and then keep the first free arm.
+    """Team of players who explore uniformly for a fixed number of rounds and then settle on different arms.
 
     The players do not use `n_players`, which is the number of players that are simulated. They must observe every
     collision without delay. A player whose arm is unavailable plays the first available arm.
 
     Guarantee:
       If $T_0$ is set as in `theory` and the means are in [0, 1] with a gap of at least `gap` between the P-th and the
-      (P + 1)-th largest, then the regret is at most $T_0 P + 2 exp(2) P$ for every horizon with probability at least $1
-      - 1 / T$ (Theorem 1).
+      (P + 1)-th largest, then with probability at least $1 - 1 / T$ the regret after any number of rounds is at most
+      $T_0 P + 2 exp(2) P$ (Theorem 1).
 
     Deviations:
       * [reconstructed] $T_0$ of `theory` is taken from the code of Boursier and Perchet's paper, with failure
         probability 1 / T in all three terms.
       * [ours] N is at least 1 and at most K, and it is K if every learning round was a collision. Arms without a reward
-        have mean 0. Ties between means go to the first arms, so that players with equal means agree on the best arms.
+        have mean 0. Ties between means go to the first arms, so that players with equal estimates agree on the best
+        arms.
 
     References:
       Jonathan Rosenski, Ohad Shamir, Liran Szlak. Multi-Player Bandits: A Musical Chairs Approach. ICML 2016,
@@ -138,7 +139,7 @@ class MusicalChairs:
         return jax.vmap(after)(draws, state, decision.index, feedback)
 
     def count_players(self, count: jax.Array, collisions: jax.Array) -> jax.Array:
-        """Return one player's estimate `[]` of the number of players, from its rewards `[K]` and collisions `[]`."""
+        """Return one player's estimate `[]` of the number of players, from its counts `[K]` and collisions `[]`."""
         alone = jnp.sum(count)
         share = alone / jnp.maximum(alone + collisions, 1.0)
         estimate = jnp.round(jnp.log(share) / np.log1p(-1.0 / self.n_arms) + 1.0)

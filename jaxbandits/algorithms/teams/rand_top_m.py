@@ -28,8 +28,8 @@ class RandTopM(TeamPolicy):
     Deviations:
       * [printed] In the listing of Besson's thesis, a player reacts to a collision only if its arm has left best. In
         the text and the code of the thesis, and here, a player always reacts to a collision.
-      * [ours] If the last indices of all M best arms exceed that of the arm that the player leaves, the player draws
-        from all M best arms.
+      * [ours] If the indices of all M best arms in the last round exceed that of the arm that the player leaves, the
+        player draws from all M best arms.
 
     References:
       Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317, Algorithm 1.

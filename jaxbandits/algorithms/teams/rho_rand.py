@@ -19,7 +19,7 @@ from jaxbandits.numerics import first_axis, rng
 
 @pytree
 class RhoRand(TeamPolicy):
-    """Team whose players draw new ranks after collisions, until all ranks differ.
+    """Team in which a player draws a new rank after each of its collisions.
 
     Guarantee:
       With UCB1 indices and Bernoulli arms, the expected regret is $O(log T)$ (Anandkumar et al., Theorem 3).

@@ -63,16 +63,17 @@ class SICMMAB:
     and the rewards of their arms without delay. A player whose arm is unavailable plays the first available arm.
 
     Guarantee:
-      For Bernoulli arms, observed collisions and a known horizon, the expected regret is $O(sum_{k > P} log T / (mu_P -
-      mu_k) + P K log T + P^3 K log(log T / gap^2)^2)$; the first term is that of a centralised team (Theorem 1).
+      For Bernoulli arms with means $mu_1 >= mu_2 >= ...$, observed collisions and a known horizon, the expected regret
+      is $O(sum_{k > P} log T / (mu_P - mu_k) + P K log T + P^3 K log(log T / (mu_P - mu_{P+1})^2)^2)$; the first term
+      is that of a centralised team (Theorem 1).
 
     Deviations:
       * [printed] With `skips_short_phases` the first phase is $p = ceil(log2 M) + 1$, as in the authors' code, since
         communication after short phases costs more than it saves. The paper, and `theory`, start with $p = 1$.
       * [printed] With `bounds="kl"`, $m + B$ is the KL-UCB index at level $log t / n$, and $m - B$ lies at the same
         distance below m, as in the code of the table in Besson's thesis.
-      * [ours] Rewards are clipped to [0, 1], and all players, including the sender, use the sum that a player sends,
-        which is rounded down.
+      * [ours] Rewards are clipped to [0, 1]. A sum is rounded down before it is sent, and all players, including the
+        sender, use the rounded sum.
       * [ours] A player without a seat after $T_0$ rounds takes its last arm as its seat, and M and j are clipped to
         valid values. This matters only if the fixation stage has failed.
 

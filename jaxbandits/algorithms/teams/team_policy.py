@@ -1,9 +1,9 @@
-"""Abstract team of P players without communication: each player has its own copy of an index policy and a moving rule.
+"""Abstract team of M players without communication: each player has its own copy of an index policy and a moving rule.
 
     U_k   index of arm k in a player's policy; arms that the player has not played rank above all others
-    best  the P arms with the largest U_k; each player breaks ties by its own random draws
+    best  the M arms with the largest U_k; each player breaks ties by its own random draws
 
-A concrete subclass defines the moving rule of one player. The state of the team has a leading axis P over players.
+A concrete subclass defines the moving rule of one player. The state of the team has a leading axis M over players.
 """
 
 import abc
@@ -30,12 +30,12 @@ class Draws(NamedTuple):
 
 
 class PlayerState(NamedTuple):
-    """State of one player; the state of a team has a leading axis P."""
+    """State of one player; the state of a team has a leading axis M."""
 
     pulls: Pulls  # counts and sums of the rewards that the player observed
     index: jax.Array  # [K]  U_k of the next round
     arm: jax.Array  # [] int32, arm of the next round
-    note: jax.Array  # [] int32, memory of the moving rule: 1 if the player is fixed (MCTopM), or the rank (RhoRand)
+    note: jax.Array  # [] int32, state of the moving rule: 1 if the player is fixed (MCTopM), or the rank (RhoRand)
 
 
 @pytree
@@ -51,7 +51,7 @@ class TeamPolicy(abc.ABC):
     policy: Any = param(
         doc="deterministic index policy of jaxbandits.armed that keeps counts and sums of rewards, such as KLUCB"
     )
-    n_players: int = static(range="[1, inf)", doc="P, number of players, which the players know")
+    n_players: int = static(range="[1, inf)", doc="M, number of players, which the players know")
 
     @abc.abstractmethod
     def move(
@@ -67,7 +67,7 @@ class TeamPolicy(abc.ABC):
         """
 
     def first_notes(self, key: jax.Array) -> jax.Array:
-        """Return the initial notes `[P]` of the players (`PlayerState.note`)."""
+        """Return the initial notes `[M]` of the players (`PlayerState.note`)."""
         del key
         return jnp.zeros(self.n_players, jnp.int32)
 
@@ -147,7 +147,7 @@ def require_arms_for_all(team: Any) -> None:
 
 
 def decide(obs: ArmObs, n_arms: int, arms: jax.Array) -> TeamDecision:
-    """Return the decision for the chosen arms `[P]`; the first available arm replaces unavailable arms.
+    """Return the decision for the arms chosen by the players; the first available arm replaces unavailable arms.
 
     Raises:
       InputError: if the observation does not have K = `n_arms` arms.
@@ -165,7 +165,7 @@ def index_of(policy: IndexPolicy, t: jax.Array, pulls: Pulls) -> jax.Array:
 
 
 def order_arms(ties: jax.Array, index: jax.Array) -> jax.Array:
-    """Return the ranks `[K]` (int32, from 0) of the arms in decreasing order of the index; larger `ties` come first."""
+    """Return the ranks `[K]` (int32, from 0) of the arms in decreasing order of the index, then of `ties`."""
     is_before = (index > index[:, None]) | ((index == index[:, None]) & (ties > ties[:, None]))
     return jnp.sum(is_before, axis=1, dtype=jnp.int32)
 
