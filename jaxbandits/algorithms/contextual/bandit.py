@@ -21,9 +21,9 @@ from jaxbandits.estimation.models.ridge import Ridge
 from jaxbandits.types import ArmDecision, Obs, Reward, State
 
 _REMEDIES = {
-    "width": "models with widths are Linear, Ridge, GaussianProcess, SubspaceNetwork, Ensemble(model=...)",
-    "sample": "models with draws are Linear, Ridge, GaussianProcess, Ensemble(model=...)",
-    "noise": "models with a standard deviation of rewards are Linear, Ridge, GaussianProcess",
+    "width": "models with widths include Linear, Ridge, GaussianProcess, SubspaceNetwork, Ensemble(model=...)",
+    "sample": "models with draws include Linear, Ridge, GaussianProcess, Ensemble(model=...)",
+    "noise": "models with a standard deviation of rewards include Linear, Ridge, GaussianProcess",
     "information": "models with an information gain are Linear, Ridge, GaussianProcess",
     "previous_epoch": "models.DoublingEpochs(model=...) runs any model in epochs",
 }
@@ -34,7 +34,7 @@ class Bandit:
     """Contextual bandit learner in two parts: `Bandit(model=models.Ridge(n_arms=3, dim=2), rule=rules.UCB())`.
 
     Guarantee:
-      The guarantee of the rule holds if the errors of the model satisfy its assumptions.
+      The guarantee of the rule holds if the errors of the model satisfy the assumptions of the rule.
 
     Deviations:
       * [ours] Several known algorithms are pairs of a model and a rule: LinUCB is `Ridge` with `UCB`, LinTS is `Linear`
@@ -44,14 +44,15 @@ class Bandit:
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown: An Empirical Comparison of Bayesian
-      Deep Networks for Thompson Sampling. ICLR 2018: comparison of models under a fixed rule. Niranjan Srinivas,
-      Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit Setting: No Regret and
-      Experimental Design. ICML 2010: optimism with a Gaussian process. Dylan Foster, Alexander Rakhlin. Beyond UCB:
-      Optimal and Efficient Contextual Bandits with Regression Oracles. ICML 2020: a rule for any regression method.
+      Deep Networks for Thompson Sampling. ICLR 2018: comparison of models under a fixed rule.
+      Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit
+      Setting: No Regret and Experimental Design. ICML 2010: optimism with a Gaussian process.
+      Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
+      ICML 2020: a rule for any regression method.
     """
 
     feedback: ClassVar[type] = Reward
-    source: ClassVar[str] = "a model of rewards and a rule of exploration, as of Riquelme, Tucker & Snoek, ICLR 2018"
+    source: ClassVar[str] = "a reward model and an exploration rule, after Riquelme, Tucker & Snoek, ICLR 2018"
     environments: ClassVar[tuple[str, ...]] = ("contextual/linear_contexts",)
     model: Any = param(doc="reward model (jaxbandits.contextual.models)")
     rule: Any = param(doc="exploration rule (jaxbandits.contextual.rules)")
@@ -102,7 +103,7 @@ class Bandit:
         return self.model.init(key)
 
     def init_from_obs(self, state: State, obs: Obs) -> State:
-        """Return the initial state after the model's `init_from_obs` has seen the arms of round 0.
+        """Return the initial state that the model's `init_from_obs` computes from the arms of round 0.
 
         The state is returned unchanged if the model lacks this method or the rule does not use its result.
         """

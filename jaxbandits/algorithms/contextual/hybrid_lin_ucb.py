@@ -6,9 +6,9 @@
     A_0  <- A_0 + v_k v_k' / (1 + w_k),   beta <- beta + A_0^{-1} v_k (reward - u_k'b_k - v_k'beta) / (1 + w_k)
     A_k  <- A_k + x x',   B_k <- B_k + x z_k',   b_k <- b_k + reward x    for the arm k played
 
-The paper updates $A_0$ and $b_0 = A_0 beta$ by four terms per round. Their sum is the single outer product above (a
-step of block elimination), so that the scores and widths equal those of the paper. The cost per round is $O(K (p^2 + p
-k + k^2))$.
+The paper instead updates each of $A_0$ and $b_0 = A_0 beta$ by three terms per round. These add up to the steps above
+(block elimination), so that the scores and widths equal those of the paper. The cost per round is $O(K (p^2 + p q +
+q^2))$.
 """
 
 import math
@@ -31,14 +31,14 @@ class ArmModels(NamedTuple):
     """Inverse Gram matrices A_k^{-1}, cross terms B_k and reward sums b_k of all arms."""
 
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
-    cross: jax.Array  # [p, k, K]  B_k
+    cross: jax.Array  # [p, q, K]  B_k
     total: jax.Array  # [p, K]  b_k
 
 
 class HybridState(NamedTuple):
     """Estimate of the shared coefficients, and the terms of every arm."""
 
-    beta: Vector  # [k]
+    beta: Vector  # [q]
     inverse: InverseFactors  # A_0^{-1}
     arms: ArmModels
 
@@ -64,7 +64,7 @@ class HybridLinUCB:
     reads_context: ClassVar[bool] = True
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     dim: int = static(range="[1, inf)", doc="p, dimension of the context")
-    shared_dim: int = static(range="[1, inf)", doc="k, dimension of the features of arms")
+    shared_dim: int = static(range="[1, inf)", doc="q, dimension of the features of arms")
     alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplier of the widths")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
@@ -91,7 +91,7 @@ class HybridLinUCB:
         check_count(obs.arms, self.n_arms)
         arms = state.arms
         u = arm_models.products(arms.inverse, obs.context)  # [p, K]
-        v = obs.arms - jnp.sum(arms.cross * u[:, None, :], axis=0).T  # [K, k]
+        v = obs.arms - jnp.sum(arms.cross * u[:, None, :], axis=0).T  # [K, q]
         width_sq = inverse_factors.quadratic_forms(state.inverse, v) + obs.context @ u
         mean = v @ state.beta + jnp.sum(u * arms.total, axis=0)
         return choose_best(obs.arms, obs.mask, optimistic(mean, width_sq, self.alpha))
@@ -114,5 +114,5 @@ class HybridLinUCB:
         )
 
     def recommend(self, state: HybridState) -> Vector:
-        """Return the estimate `[k]` of the shared coefficients beta."""
+        """Return the estimate `[q]` of the shared coefficients beta."""
         return state.beta

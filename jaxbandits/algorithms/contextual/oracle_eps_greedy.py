@@ -1,6 +1,6 @@
 """Epsilon-greedy with a regression oracle (Langford & Zhang, NIPS 2007; Bietti, Agarwal & Langford, JMLR 2021).
 
-    play   argmax_k yhat_k with probability 1 - eps, else an arm uniformly at random
+    play   argmax_k yhat_k with probability 1 - eps_t, else an arm uniformly at random,   eps_t = eps / t^a
 
 yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). The cost per round is $O(K p)$ plus one
 update of the oracle.
@@ -20,10 +20,10 @@ from jaxbandits.types import ContextObs, State
 
 @pytree
 class OracleEpsGreedy(OracleLearner):
-    """Learner that plays greedily by the predictions of an oracle and explores uniformly with probability eps.
+    """Learner that explores uniformly with probability eps_t, and otherwise plays greedily by an oracle's predictions.
 
     Guarantee:
-      None with a fixed eps. If eps decreases as $t^{-1/3}$, the regret is of order $T^{2/3}$.
+      None with a fixed eps. With $a = 1/3$ and an oracle with fast rates, the regret is of order $T^{2/3}$.
 
     Deviations:
       * [ours] The oracle is updated with the squared loss of the arm played, without importance weights. The play of a

@@ -1,6 +1,6 @@
 """Abstract contextual learner over a regression oracle, which is a learner of `jaxbandits.oco` with squared loss.
 
-    yhat_k   = x'W_k,   W `[K, p]` the play of the oracle, as a vector `[K p]`
+    yhat_k   = x'W_k,   where W `[K, p]` is the point that the oracle plays, a vector `[K p]`
     play       k with a probability that depends on yhat
     oracle     receives the loss (x'W_k - reward)^2 of the arm k played and its gradient, at the points that it queries
 

@@ -4,7 +4,7 @@
     Delta_t  = c log(K t) (high - low)^2
     u_k      = yhat_k + s w,   y = high + 1,   w the largest weight up to (y - yhat_k) / s for which
                w ((y - yhat_k)^2 - (y - yhat_k - s w)^2) <= Delta_t
-    l_k      = yhat_k - s w,   w as above, with y = low - 1;   both bounds are clipped to [low, high]
+    l_k      = yhat_k - s w,   y = low - 1,   w as above with yhat_k - y for y - yhat_k;   both clipped to [low, high]
 
 s is the sensitivity of the oracle: the change of its prediction after an example (x, k, y) of weight 1; s w
 approximates the change for an example of weight w. The bounds are approximately the largest and smallest predictions of

@@ -1,7 +1,7 @@
 """SquareCB: inverse gap weighting with a regression oracle (Foster & Rakhlin, ICML 2020, Algorithm 1).
 
     b    = argmax_k yhat_k
-    p_k  = 1 / (K + gamma_t (yhat_b - yhat_k))  for k != b,   p_b = 1 - sum_{k != b} p_k
+    p_k  = 1 / (K + gamma_t (yhat_b - yhat_k))  for k != b,   p_b = 1 - sum_{k != b} p_k,   gamma_t = c t^a
     play   k with probability p_k
 
 yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). The cost per round is $O(K p)$ plus one

@@ -69,8 +69,8 @@ class Ensemble(Wrapper):
         inner = find_full_history_model(self.model)
         if inner is not None and (np.asarray(self.share) < 1.0).any():
             raise InputError(
-                "Ensemble.share must be 1 for a model that stores rounds or learns in epochs, such as "
-                f"{type(inner).__name__}, whose members would count a round that they leave out as zeros"
+                "Ensemble.share must be 1 for a model that must learn from every round because it stores rounds or "
+                f"learns in epochs, such as {type(inner).__name__}"
             )
 
     def init(self, key: jax.Array) -> EnsembleState:

@@ -11,7 +11,7 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class FeatureModel(abc.ABC):
-    """Abstract model that has the optional methods of its inner model.
+    """Abstract model that defines `width`, `sample`, `samples`, `noise` and `information` if its inner model does.
 
     The field `inner` of the state is the state of the inner model.
     """

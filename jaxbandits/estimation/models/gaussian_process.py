@@ -2,7 +2,7 @@
 
     prior    f ~ N(0, s^2 k(x_i, x_j)),   reward = f_i + N(0, R^2)
     state    mean m `[K]` and L `[K, r]` with L L' the posterior covariance
-    a reward y of arm i, with l = L_i its row:   c = l'l + R^2,   u = L l
+    a reward y of arm i, where l is row i of L:   c = l'l + R^2,   u = L l
         m <- m + u (y - m_i) / c,   L <- L - u l' / (c + R sqrt(c)),   gamma <- gamma + log(1 + l'l / R^2) / 2
     f_k = m_k,   w_k = ||L_k||,   sample: m + L z
 

@@ -6,8 +6,8 @@
     sample: z_k'beta~ + x'theta_k~
     beta~ ~ N(beta, R^2 A_0^{-1}),   theta_k~ ~ N(A_k^{-1} (b_k - B_k beta~), R^2 A_k^{-1})
 
-The sums $A_0$, $A_k$, $B_k$ and $b_k$ are those of `HybridLinUCB`. Notation: R is the field `noise_scale`. The
-cost per round is $O(K (p^2 + p k + k^2))$.
+The sums $A_0$, $A_k$, $B_k$ and $b_k$ are those of `HybridLinUCB`. Notation: R is the field `noise_scale`. The cost per
+round is $O(K (p^2 + p q + q^2))$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -27,14 +27,14 @@ class HybridArms(NamedTuple):
     """Statistics of each arm, summed over the rounds in which it was played."""
 
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
-    cross: jax.Array  # [p, k, K]  B_k
+    cross: jax.Array  # [p, q, K]  B_k
     total: jax.Array  # [p, K]  b_k
 
 
 class HybridState(NamedTuple):
     """Shared coefficients, and the statistics of every arm."""
 
-    beta: Vector  # [k]
+    beta: Vector  # [q]
     inverse: InverseFactors  # A_0^{-1}
     arms: HybridArms
 
@@ -43,13 +43,13 @@ class _Images(NamedTuple):
     """Context and features after elimination of the per-arm coefficients."""
 
     u: jax.Array  # [p, K]  u_k
-    v: jax.Array  # [K, k]  v_k
+    v: jax.Array  # [K, q]  v_k
     own_sq: jax.Array  # [K]  x'A_k^{-1} x
 
 
 @pytree
 class Hybrid:
-    """Linear models of the arms, which share some of their coefficients.
+    """Linear models of the arms, with per-arm coefficients and shared coefficients.
 
     References:
       Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article
@@ -59,7 +59,7 @@ class Hybrid:
     reads_context: ClassVar[bool] = True
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     dim: int = static(range="[1, inf)", doc="p, dimension of the context")
-    shared_dim: int = static(range="[1, inf)", doc="k, dimension of the features of an arm")
+    shared_dim: int = static(range="[1, inf)", doc="q, dimension of the features of an arm")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise; scales widths and draws")
 

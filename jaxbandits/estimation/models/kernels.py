@@ -1,12 +1,13 @@
-"""Stationary kernels of Gaussian processes, and features whose inner products approximate them.
+"""Stationary kernels of Gaussian processes, and random frequencies for features that approximate them.
 
     squared exponential   k(r) = exp(-r^2 / 2)
-    Matern, nu = 5/2      k(r) = (1 + s + s^2 / 3) exp(-s),  s = sqrt(5) r       r = ||x - x'|| / l
+    Matern, nu = 5/2      k(r) = (1 + s + s^2 / 3) exp(-s),  s = sqrt(5) r
     Matern, nu = 3/2      k(r) = (1 + s) exp(-s),            s = sqrt(3) r
 
-Kernels have variance 1; the field `scale` of a model or an environment multiplies the standard deviation. By Bochner's
-theorem k is the mean of cos(z'(x - x') / l) over a distribution of z, which is the standard normal distribution for the
-squared exponential kernel, and Student's t distribution with 2 nu degrees of freedom for Matern kernels.
+Here r = ||x - x'|| / l, where l is the field `length_scale`. Kernels have variance 1; the field `scale` of a model or
+an environment multiplies the standard deviation. By Bochner's theorem k is the mean of cos(z'(x - x') / l) over a
+distribution of z, which is the standard normal distribution for the squared exponential kernel, and Student's t
+distribution with 2 nu degrees of freedom for Matern kernels.
 """
 
 import math

@@ -29,7 +29,7 @@ class LinearState(NamedTuple):
     theta: Vector  # [d]  estimate
     inverse: InverseFactors  # V^{-1}
     theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
-    scores: Any = None  # fixed_arms.Scores if the arms never change
+    scores: Any = None  # fixed_arms.Scores; None if scores are computed from theta and V^{-1}
 
 
 @pytree

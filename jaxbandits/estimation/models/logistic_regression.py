@@ -6,8 +6,8 @@
 
 The update of theta is that of `ECOLog`. W is the sum of the Hessians of all rounds, each at the estimate of its round,
 so that N(theta, W^{-1}) approximates the posterior for the prior N(0, I / lambda) without a pass over earlier rounds.
-w_k is the width of the mean reward to first order. Notation: lambda is the field
-`ridge`, S is `norm_bound`, and D is `diameter`. The cost per round is $O(K d^2)$ and a scalar root search.
+w_k is the width of the mean reward to first order. Notation: lambda is the field `ridge`, S is `norm_bound`, and D is
+`diameter`. The cost per round is $O(K d^2)$ and a scalar root search.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -52,8 +52,10 @@ class LogisticRegression:
     reads_context: ClassVar[bool] = False
     dim: int = static(range="[1, inf)", doc="d, dimension of the features of an arm")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
-    norm_bound: ArrayLike = param(3.0, "(0, inf)", "S, bound on ||theta*||")
-    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None for 2S")
+    norm_bound: ArrayLike = param(3.0, "(0, inf)", "S, bound on the norm of the true parameter")
+    diameter: ArrayLike | None = param(
+        None, "(0, inf)", "D, largest |x'(theta - theta')| over the arms and the ball; None for 2S"
+    )
 
     def init(self, key: jax.Array) -> LogisticRegressionState:
         del key  # deterministic

@@ -80,9 +80,7 @@ class Network(PerceptronModel):
     train_every: int = static(1, "[1, inf)", "number of rounds between trainings; used only with a buffer")
     n_steps: int = static(1, "[1, inf)", "number of steps in each training; used only with a buffer")
     batch: int = static(32, "[1, inf)", "number of rows in each step; used only with a buffer")
-    resets_optimizer: bool = static(
-        False, BOOL, "whether every training starts from the initial state of the optimizer"
-    )
+    resets_optimizer: bool = static(False, BOOL, "True: every training starts from the initial state of the optimizer")
 
     def check(self) -> None:
         """Raise InputError for invalid sizes, an unknown activation, or a batch larger than the capacity."""

@@ -86,12 +86,12 @@ class NeuralGradient(NetworkModel):
     depth: int = static(2, "[2, inf)", "L, number of layers of weights")
     activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, factor of w_k, and so of the deviations of samples")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, factor of s_k and hence of the deviations of samples")
     optimizer: Any = param(factory=_sgd, doc="optax transformation (jaxbandits.contextual.models)")
     capacity: int = static(1000, "[1, inf)", "number of rounds stored in the buffer")
     train_every: int = static(1, "[1, inf)", "number of rounds between trainings")
     n_steps: int = static(10, "[1, inf)", "J, number of steps in each training")
-    restarts: bool = static(True, BOOL, "whether each training starts from w_0, as in the papers")
+    restarts: bool = static(True, BOOL, "True: each training starts from w_0, as in the papers")
 
     def check(self) -> None:
         """Raise InputError for an odd m, an unknown activation, or a value that is not an Optimizer."""

@@ -7,8 +7,8 @@ new features z; between trainings the posterior is updated with each reward. Pre
 the model of z: they express uncertainty about the last layer, but not about the features. A model with the method `fit`
 (`Linear`, `Ridge`, `NormalInverseGamma`, and `PerArm` of these) is recomputed in closed form, from the Gram matrix of
 the rows of each arm and one factorisation; other models are updated with the stored rounds one by one. Every model is
-updated in this way if a sum over a full buffer would lose too many digits, which is the case from about 80,000 stored
-rounds in float32.
+updated in this way if a sum over a full buffer would lose too many digits: in float32, if the capacity exceeds about
+84,000 rounds.
 """
 
 import functools

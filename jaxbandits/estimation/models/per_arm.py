@@ -23,7 +23,7 @@ from jaxbandits.types import ArmDecision, ArmObs, ContextObs, State
 class PerArm:
     """K copies of a model, one per arm, on a shared context.
 
-    `PerArm(model=NormalInverseGamma(dim=p), n_arms=K)` is the posterior of Riquelme et al. (2018).
+    `PerArm(model=NormalInverseGamma(dim=p), n_arms=K)` is the posterior of Riquelme et al. (2018) without an intercept.
     """
 
     reads_context: ClassVar[bool] = True
@@ -41,8 +41,8 @@ class PerArm:
         if inner is not None:
             raise InputError(
                 "PerArm.model must not store rounds or learn in epochs, but "
-                f"{type(inner).__name__} does: the copy of an arm learns only from the rounds of this arm. A network "
-                "with n_arms has one output per arm"
+                f"{type(inner).__name__} does: the copy of an arm learns only from the rounds of this arm. Use a "
+                "network with n_arms instead, which has one output per arm"
             )
 
     @property

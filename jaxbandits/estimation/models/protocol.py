@@ -1,7 +1,7 @@
 """Protocol of reward models: the methods that exploration rules may call.
 
-    f_k = E[mean reward of arm k | data],   w_k = its posterior standard deviation,   sample: a joint draw of all K
-    means
+    f_k = E[mean reward of arm k | data],   w_k = its posterior standard deviation
+    sample: a joint draw of all K means
 
 Like an algorithm, a model is a frozen pytree with pure functions. `init`, `predict` and `update` are required; the
 other methods are optional, and `Bandit` rejects a rule that needs a method which the model does not define. A wrapper
@@ -17,10 +17,10 @@ only if the inner model has it.
 | `width(state, obs)`                               | `[K]` w >= 0, without a multiplier  | optimism, elimination    |
 | `sample(key, state, obs)`                         | `[K]` one joint draw                | Thompson sampling        |
 | `samples(key, state, obs, count)`                 | `[count, K]` independent draws      | IDS, V-IDS; if faster    |
-| `noise(state)`                                    | `[]` standard deviation of a reward | IDS, knowledge gradient  |
+| `noise(state)`                                    | `[]` or `[K]` std of a reward       | IDS, knowledge gradient  |
 | `information(state)`                              | `[]` or `[K]` gamma_t               | self-normalised radii    |
 | `draw_prior(key, state)`                          | first state, estimate drawn         | Ensemble                 |
-| `previous_epoch(t)`                               | `[]` rounds of the last epoch       | FALCON                   |
+| `previous_epoch(t)`                               | `[]` rounds of the previous epoch   | FALCON                   |
 | `fit(moments)`                                    | state after rounds with these sums  | NeuralLinear; if faster  |
 | `coefficients(state)`                             | `[d]` or `[d, K]` posterior mean    | with `fit_noise`         |
 | `fit_noise(state, squares)`                       | state with these squared residuals  | unknown noise, in `fit`  |

@@ -28,7 +28,7 @@ class RandomFeaturesState(NamedTuple):
     weights: jax.Array  # [D, d]  W
     phase: jax.Array  # [D]  b
     inner: PyTree  # state of the inner model
-    arms: Any = None  # [K, D]  features phi of the arms if they never change
+    arms: Any = None  # [K, D]  features phi of the arms if they never change, else None
 
 
 @pytree
@@ -37,7 +37,7 @@ class RandomFeatures(FeatureModel):
 
     Guarantee:
       The guarantee of the linear model holds for functions that are linear in the D features. If D is less than the
-      number of plays, widths far from the data are too small (variance starvation; Mutny & Krause, NeurIPS 2018).
+      number of plays, widths far from the data may be too small (variance starvation; Mutny & Krause, NeurIPS 2018).
 
     References:
       Ali Rahimi, Benjamin Recht. Random Features for Large-Scale Kernel Machines. NIPS 2007.

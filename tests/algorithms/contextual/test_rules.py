@@ -198,7 +198,7 @@ def test_predictions_that_are_no_numbers_leave_probabilities(rng, key):
 @pytest.mark.parametrize(
     ("model", "rule", "message"),
     [
-        ("model/network", rules.UCB(), "UCB needs a model with 'width', which Network lacks: models with widths are"),
+        ("model/network", rules.UCB(), "UCB needs a model with 'width', which Network lacks: models with widths"),
         ("model/oracle", rules.Thompson(), "Thompson needs a model with 'sample', which OracleModel lacks"),
         ("model/ensemble", rules.IDS(), "IDS needs a model with 'noise', which Ensemble lacks"),
         ("model/logistic_regression", rules.GPTS(), "GPTS needs a model with 'information'"),

@@ -528,7 +528,7 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
         (models.PerArm(model=models.Ridge(n_arms=2, dim=2), n_arms=2), "must read features of arms, but Ridge reads a"),
         (models.Ensemble(model=models.Ridge), "must be a number, an array of numbers or a tree of them, got <class"),
         # The rows that a member leaves out would stay zeros in its buffer, and be trained on.
-        (models.Ensemble.bootstrap(model=NETWORK), "share must be 1 .* such as Network,"),
+        (models.Ensemble.bootstrap(model=NETWORK), "share must be 1 .* such as Network"),
         (models.Ensemble(model=models.Intercept(model=NETWORK), share=np.array([1.0, 0.9])), "share must be 1"),
         (models.Ensemble(model=models.DoublingEpochs(model=LINEAR_MODEL), share=0.9), "such as DoublingEpochs"),
         # The copy of an arm would train on rows of zeros for the rounds of the other arms.

@@ -2,7 +2,7 @@
 
     play   one of the arms with f_k + beta w_k >= max_j (f_j - beta w_j), uniformly at random
 
-f_k is the model's prediction of the mean reward of arm k, and w_k is the width of its confidence interval.
+f_k is the model's prediction of the mean reward of arm k, and w_k is the width (posterior standard deviation).
 """
 
 from typing import ClassVar

@@ -17,7 +17,7 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class EpsGreedy(WeightRule):
-    """Rule that plays greedily and explores uniformly with probability eps_t.
+    """Rule that explores uniformly with probability eps_t, and otherwise plays greedily.
 
     Guarantee:
       None with a fixed eps. With $a = 1/3$ and a regression model with fast rates, the regret is of order $T^{2/3}$.

@@ -23,8 +23,8 @@ class FALCON(WeightRule):
 
     Guarantee:
       If rewards are in [0, 1], their mean function belongs to a class of |F| functions and the model is least squares
-      over this class, then with probability at least 1 - delta the regret is $O(sqrt(K T log(|F| T / delta)))$ (Theorem
-      1).
+      over this class, then with probability at least 1 - delta the regret after T rounds is $O(sqrt(K T log(|F| T /
+      delta)))$ (Theorem 1).
 
     Deviations:
       * [reconstructed] The constant is c = 1/30, and $n_m$ is the number of rounds to which f is fitted. The paper uses
@@ -38,9 +38,7 @@ class FALCON(WeightRule):
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "previous_epoch")
     scale: ArrayLike = param(1.0 / 30.0, "(0, inf)", "c, factor in gamma_m")
-    log_size: ArrayLike = param(
-        1.0, "[0, inf)", "log|F|, logarithm of the number of functions in the class of the model"
-    )
+    log_size: ArrayLike = param(1.0, "[0, inf)", "log|F|, logarithm of the number of functions in the model's class")
     delta: ArrayLike = param(0.05, "(0, 1)", "delta, failure probability")
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:

@@ -3,7 +3,7 @@
     theta ~ the model's posterior,   play argmax_k f_k + scale v_t (theta_k - f_k)
     v_t     = B + R sqrt(2 (gamma_{t-1} + 1 + log(2/delta)))
 
-f_k is the model's prediction of the mean reward of arm k. gamma_{t-1} is the information gain of the observed arms,
+f_k is the model's prediction of the mean reward of arm k. gamma_{t-1} is the information gain of the arms played,
 `model.information`. Notation: B is the field `norm_bound` and R is `noise_scale`.
 """
 
@@ -22,8 +22,8 @@ class GPTS(ScoreRule):
     """Thompson sampling from a posterior that is inflated to the width of the confidence set of IGP-UCB.
 
     Guarantee:
-      Under the assumptions of `IGPUCB` and for a finite set of arms, the regret is, with probability at least 1 -
-      delta, $O~(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, up to further logarithms (Theorem 4).
+      Under the assumptions of `IGPUCB`, the regret after T rounds is, with probability at least 1 - delta,
+      $O~(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, where gamma_T is the largest information gain of T plays (Theorem 4).
 
     Deviations:
       * [reconstructed] In the formula of v_t, gamma is the information gain of the arms played, as in `IGPUCB`. The

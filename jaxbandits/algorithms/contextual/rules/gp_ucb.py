@@ -2,7 +2,8 @@
 
 play   argmax_k f_k + sqrt(beta_t / c) w_k,   beta_t = 2 log(K t^2 pi^2 / (6 delta)),   t = 1, 2, ...
 
-f_k is the model's prediction of the mean reward of arm k, and w_k is the width of its confidence interval.
+f_k is the model's prediction of the mean reward of arm k, and w_k is the width (posterior standard deviation). K is the
+number of arms.
 """
 
 import math
@@ -21,10 +22,10 @@ class GPUCB(ScoreRule):
     """Rule of upper confidence bounds with a multiplier of order sqrt(log(K t)).
 
     Guarantee:
-      If the mean rewards are drawn from the Gaussian process of the model, the noise is distributed as the model
-      assumes and c = 1, then with probability at least 1 - delta the regret is at most $sqrt(C_1 T beta_T gamma_T)$,
-      where $C_1 = 8 / log(1 + 1 / s^2)$, s is the standard deviation of the noise, and gamma_T is the largest
-      information gain of T plays (Theorem 1).
+      If the mean rewards are drawn from the Gaussian process of the model, with variances of at most 1, the noise is
+      distributed as the model assumes and c = 1, then with probability at least 1 - delta the regret after T rounds is
+      at most $sqrt(C_1 T beta_T gamma_T)$, where $C_1 = 8 / log(1 + 1 / s^2)$, s is the standard deviation of the
+      noise, and gamma_T is the largest information gain of T plays (Theorem 1).
 
     Deviations:
       * [printed] c is the field `discount`, which is 1 in the theorem. In the experiments of the paper (Section 6)

@@ -3,8 +3,8 @@
     g_a = I(A*; Y_a) = 1/2 sum_i alpha_i log((s_a^2 + R^2) / (s_ia^2 + R^2))
     play  an arm drawn from the p that minimises (p'D)^2 / p'g
 
-$s_a^2$ is the variance of the mean theta_a of arm a, and $s_ia^2$ is its variance given that arm i is the best. R is
-`model.noise`; alpha and D are defined in `posterior_draws`.
+$s_a^2$ is the posterior variance of the mean theta_a of arm a, and $s_ia^2$ is its variance given that arm i is the
+best. R is `model.noise`; alpha and D are defined in `posterior_draws`.
 """
 
 from typing import ClassVar

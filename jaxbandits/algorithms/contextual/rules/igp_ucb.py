@@ -2,7 +2,7 @@
 
     play   argmax_k f_k + scale beta_t w_k,   beta_t = B + R sqrt(2 (gamma_{t-1} + 1 + log(1/delta)))
 
-f_k and w_k are the model's prediction and width for arm k. gamma_{t-1} is the information gain of the observed arms,
+f_k and w_k are the model's prediction and width for arm k. gamma_{t-1} is the information gain of the arms played,
 `model.information`: half of log det(I + K_{t-1} / lambda), where K_{t-1} is their kernel matrix. Notation: B is the
 field `norm_bound` and R is `noise_scale`.
 """
@@ -24,7 +24,8 @@ class IGPUCB(ScoreRule):
     Guarantee:
       If the mean rewards have RKHS norm at most B, the noise is R-sub-Gaussian given the past and the model has noise
       parameter lambda = 1 + 2/T and prior variances of at most 1, then with probability at least 1 - delta the regret
-      is $O(sqrt(T) (B sqrt(gamma_T) + gamma_T))$ (Theorem 3).
+      after T rounds is $O(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, where gamma_T is the largest information gain of T
+      plays (Theorem 3).
 
     Deviations:
       * [reconstructed] gamma is the information gain of the arms played. The paper uses the maximum of the information

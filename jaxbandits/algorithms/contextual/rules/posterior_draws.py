@@ -1,7 +1,7 @@
 """Abstract rule for information-directed sampling from posterior draws (Russo & Van Roy, 2018, Algorithm 6).
 
     for n draws theta of all means:   D_a = mean of (max_k theta_k - theta_a)
-    alpha_i = share of the draws whose best arm is i,   m_ia = mean of theta_a over these draws,   m_a = mean of theta_a
+    alpha_i = fraction of draws with best arm i,   m_ia = mean of theta_a over these draws,   m_a = mean of theta_a
     play    an arm drawn from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
 A concrete subclass defines the information g `[K]`. The cost per round is $O(n K^2)$.
@@ -35,7 +35,7 @@ class PosteriorDraws(WeightRule):
           alpha: `[K]` alpha_i, probability that arm i is the best.
           shift: `[K, K]` m_ia - m_a; 0 where alpha_i is 0.
           square: `[K, K]` mean of (theta_a - m_a)^2 over the draws whose best arm is i; 0 where alpha_i is 0.
-          noise: `[]` standard deviation of a reward; None for a rule that does not use it.
+          noise: `[]` or `[K]` standard deviation of a reward; None for a rule that does not use it.
         """
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:

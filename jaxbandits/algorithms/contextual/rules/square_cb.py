@@ -20,10 +20,11 @@ class SquareCB(WeightRule):
 
     Guarantee:
       The guarantee of `contextual.SquareCB` holds if the model is an online learner with regret at most R in squared
-      loss.
+      loss, `exponent` is 0 and `scale` is the gamma of `contextual.SquareCB.theory`.
 
     Deviations:
       * [printed] The default is $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
+      * [ours] K in the formulas counts only the available arms. Ties go to the first arm.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.

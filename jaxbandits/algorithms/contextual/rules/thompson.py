@@ -16,7 +16,7 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Thompson(ScoreRule):
-    """Rule that plays each arm with the posterior probability that it is the best arm.
+    """Rule that plays each arm with the posterior probability that it is the best arm (for v = 1).
 
     Guarantee:
       If the model has the true prior and likelihood of the rewards and v = 1, the Bayesian regret is of order $sqrt(T)$

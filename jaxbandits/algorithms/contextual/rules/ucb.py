@@ -1,6 +1,6 @@
 """Upper confidence bounds with a constant multiplier of the widths: argmax_k f_k + beta w_k.
 
-f_k is the model's prediction of the mean reward of arm k, and w_k is the width of its confidence interval.
+f_k is the model's prediction of the mean reward of arm k, and w_k is the width (posterior standard deviation).
 """
 
 from typing import ClassVar

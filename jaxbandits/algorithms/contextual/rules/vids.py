@@ -2,8 +2,8 @@
 
     g_a = sum_i alpha_i (m_ia - m_a)^2,   play an arm drawn from the p that minimises (p'D)^2 / p'g
 
-m_a is the mean of theta_a, and m_ia is its mean given that arm i is the best, which has probability alpha_i
-(`posterior_draws`).
+theta_a is the mean reward of arm a, m_a is its posterior mean, and m_ia is its posterior mean given that arm i is the
+best, which has probability alpha_i (`posterior_draws`).
 """
 
 import jax
@@ -17,12 +17,13 @@ from jaxbandits.base.pytree import pytree
 class VIDS(PosteriorDraws):
     """Variance-based information-directed sampling.
 
-    The information about the best arm is replaced by the variance of an arm's mean reward that the best arm explains.
+    Instead of the information about the best arm, the rule uses the part of the variance of an arm's mean reward that
+    is explained by the identity of the best arm.
 
     Guarantee:
-      With the exact posterior, the Bayesian regret is at most $sqrt(2 Gamma H(A*) T)$, a bound that also holds for
-      Thompson sampling. H(A*) is the entropy of the best arm, and Gamma bounds the information ratio: it is K/2 in
-      general, and d/2 for linear models with rewards of range 1.
+      With the exact posterior and rewards in an interval of length 1, the Bayesian regret after T rounds is at most
+      $sqrt(Gamma H(A*) T)$, a bound that also holds for Thompson sampling. H(A*) is the entropy of the best arm, and
+      Gamma bounds the information ratio: it is K/2 in general, and d/2 for linear models of dimension d.
 
     Deviations:
       * [ours] The posterior is approximated by n draws (the linear experiments of the paper use 10^4 draws). Ties go to
