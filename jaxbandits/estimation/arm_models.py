@@ -1,4 +1,4 @@
-"""Ridge regressions of K arms on a common context: A_k^{-1} is stored as factors, with the arm axis last."""
+"""Inverse Gram matrices A_k^{-1} of K arms with a common context, stored as factors with the arm axis last."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def of_arm(models: Any, index: jax.Array) -> Any:
 
 
 def replace(models: Any, index: jax.Array, model: Any) -> Any:
-    """Return the models of all arms, in which the model of one arm is replaced."""
+    """Return the models of all arms, with the model of one arm replaced."""
     return jax.tree.map(lambda x, new: x.at[..., index].set(new), models, model)
 
 

@@ -40,7 +40,7 @@ def choose_best(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
 
 
 def decide(obs: ArmObs | ContextObs | AdviceObs, index: jax.Array, probability: Any = None) -> ArmDecision:
-    """Return the decision to play an arm, with the probability `[]` with which the arm was drawn."""
+    """Return the decision to play an arm; `probability` `[]` is that of its draw, or None if it was not drawn."""
     return ArmDecision(index, obs.arms[index], probability)
 
 

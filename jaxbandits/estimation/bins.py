@@ -1,9 +1,9 @@
 """Sums of the rewards of each arm over bins of equal size, for estimators that need more than the total reward.
 
 The n rewards of an arm are divided into at most B bins of N consecutive rewards each, where N is a power of two. Only
-the sums of the bins are stored. N is 1 as long as n <= B, so that every reward is stored. Whenever all B bins are full,
-neighbouring bins are merged and N doubles; after the first merge, at least B / 2 bins are always complete. The memory
-is $O(B K)$ for any number of rounds.
+the sums of the bins are stored. N is 1 as long as n <= B, so that every reward is stored. If all B bins are full, the
+next reward merges neighbouring bins and doubles N; after the first merge, at least B / 2 bins are always complete. The
+memory is $O(B K)$ for any number of rounds.
 
 If rewards are independent and identically distributed with variance s^2, so are the means of complete bins, with
 variance s^2 / N.

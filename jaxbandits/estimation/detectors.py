@@ -76,7 +76,7 @@ class GLR:
     """
 
     horizon: int = static(range="[1, inf)", doc="T, number of rounds whose split points are stored")
-    delta: ArrayLike = param(0.01, "(0, 1]", "probability of a false alarm")
+    delta: ArrayLike = param(0.01, "(0, 1]", "delta, probability of a false alarm")
     period: int = static(10, "[1, inf)", "number of rounds between two tests, and between two split points")
 
     def init(self, n_arms: int) -> GLRState:
@@ -229,7 +229,7 @@ class ChangePoints(NamedTuple):
 
 @pytree
 class Oracle:
-    """Detector with perfect knowledge of the changes, which bounds the performance of a restarting learner."""
+    """Detector that reports the true change points, a benchmark for the other detectors."""
 
     changes: ChangePoints = shared(doc="rounds and arms of the changes, constructed by from_phases")
 

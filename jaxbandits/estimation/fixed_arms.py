@@ -1,6 +1,6 @@
 """Scores of fixed arms: `x'theta` and `x'V^{-1} x` of every arm are updated in each round instead of recomputed.
 
-A round subtracts one outer product c u u' from V^{-1} and adds a step s u to theta. With p_k = x_k'u
+A round subtracts one outer product c u u' from V^{-1} and adds a step s u to theta. With p_k = x_k'u,
 
     V^{-1} <- V^{-1} - c u u'       hence   x_k'V^{-1} x_k  <-  x_k'V^{-1} x_k - c p_k^2
     theta  <- theta + s u           hence   x_k'theta       <-  x_k'theta + s p_k

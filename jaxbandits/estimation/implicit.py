@@ -39,8 +39,8 @@ def logistic_step(
 
         argmin_{theta in Theta} ||theta - theta_t||^2_W / (2 c) + n log(1 + e^z) - s z,   z = x'theta
 
-    If the loss is replaced by its quadratic model at the current z, the problem becomes a projection on Theta. The z of
-    this projection lies on the same side of the current z as that of the true minimiser. The iteration is therefore
+    If the loss is replaced by its quadratic model at the current z, the problem becomes a projection onto Theta. The z
+    of this projection lies on the same side of the current z as that of the true minimiser. The iteration is therefore
     Newton's method inside a shrinking bracket.
 
     Args:

@@ -115,7 +115,7 @@ class _Search(NamedTuple):
     low: jax.Array  # []  lower bound on the position of the boundary of the level set
     high: jax.Array  # []  upper bound on the position of the boundary of the level set
     base: Vector  # [d]  the point at which the quadratic model has the maximiser `target`
-    share: jax.Array  # []  fraction of the segment to `base` that lies in the level set, by convexity
+    share: jax.Array  # []  fraction of the segment from the estimate to `base` that lies in the level set, by convexity
     moving: jax.Array  # []  bool, whether the search continues
     passes: jax.Array  # []  number of passes
 

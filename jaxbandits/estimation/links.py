@@ -9,8 +9,8 @@ increasing and that `|mu''| <= R mu'` for a constant R.
 
 A link with bounded rewards has the property `reward_range`, the interval that contains them.
 
-A link that is not defined for all z has the method `is_defined(z)`; environments return NaN as the regret of a round in
-which z lies outside, for instance after a drift, so that the trial counts as failed.
+A link that is not defined for all z has the method `is_defined(z)`; environments return NaN as the regret of a round
+in which the link is undefined, for instance after a drift, so that the trial counts as failed.
 
 A link may also have `lipschitz(count, bound, dim, delta)`, a Lipschitz constant of the negative log-likelihood of
 `count` rounds on the ball of radius `bound` for all rewards; see the function of that name.
@@ -215,7 +215,7 @@ class Exponential:
     The natural parameter is negative, so that 0 cannot be in the parameter set. Use a learner and an environment whose
     parameter ball has a `center`, and arms with `x'theta <= -margin` for every theta in the ball. For $z >= 0$ nothing
     is clipped: the log-partition function is infinite or NaN there, and the mean has no meaning (`is_defined`). The
-    correct value of R is 2 / margin, since `mu''/mu' = 2/|z|`; the paper states $R = 0$.
+    correct value of R is 2 / margin, since `mu''/mu' = 2/|z|`; the paper on GLB-OMD states $R = 0$.
     """
 
     margin: ArrayLike = param(1.0, "(0, inf)", "smallest |z| over arms and parameters; R = 2 / margin")
@@ -242,7 +242,7 @@ class Exponential:
         return 1.0 / jnp.square(z)
 
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
-        """Return the bounds 0 and `inf` if the interval is not contained in `z <= -margin`."""
+        """Return `inf mu'` and `sup mu'`; 0 and `inf` if the interval is not contained in `z <= -margin`."""
         inside = jnp.less_equal(high, jnp.negative(self.margin))
         return jnp.where(inside, self.slope(low), 0.0), jnp.where(inside, self.slope(high), jnp.inf)
 

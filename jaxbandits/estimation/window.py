@@ -1,12 +1,12 @@
-"""Sums over the last tau rounds without subtraction, for summands that are too large to store for every round.
+"""Sums over the last tau rounds without subtraction, for summands that are too large to store one per round.
 
 If a huge summand is added and later subtracted, its rounding error remains in the sum. Here every sum contains only
 rounds of the window. The rounds are divided into blocks of tau rounds, and blocks into parts of about sqrt(tau) rounds.
 The window consists of the end of one block and the beginning of the next block.
 
     beginning   sum over the current block, which grows by addition
-    ends        for every part of the last block, the sum over its later parts; computed when the block is full
-    inner       for every round of one part of the last block, the sum over the later rounds of that block; computed
+    ends        for every part of the previous block, the sum over its later parts; computed when that block was full
+    inner       for every round of one part of the previous block, the sum over the later rounds of that block; computed
                 when the current block enters the same part
 
 A round computes three summands on average; the memory holds tau rows and about 2 sqrt(tau) summands.
@@ -33,12 +33,12 @@ class Window(NamedTuple):
     rows: Any  # [tau, ...]  the row of round t has index t mod tau
     ends: Any  # [number of parts, ...]
     inner: PyTree  # [size of a part, ...]
-    ending: Any  # [...]  sum over those rounds of the last block that are in the window
+    ending: Any  # [...]  sum over those rounds of the previous block that are in the window
     beginning: Any  # [...]  sum over the rounds of the current block
 
     @property
     def total(self) -> Any:
-        """Return the sum over the window."""
+        """Sum over the window."""
         return jax.tree.map(jnp.add, self.ending, self.beginning)
 
 

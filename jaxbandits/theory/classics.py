@@ -53,8 +53,8 @@ def duel_constant(preferences: np.ndarray, *, against_winner: bool = False) -> f
 def etc_regret(gap: float, horizon: int, exploration: int) -> float:
     """Return the exact expected regret of ETC for two Gaussian arms with variance 1.
 
-    After m plays of each arm, the difference of the empirical means is N(D, 2 / m), so that the worse arm is chosen
-    with probability Phi(-D sqrt(m / 2)).
+    After m = `exploration` plays of each arm, the difference of the empirical means is N(D, 2 / m) for D = `gap`, so
+    that the worse arm is chosen with probability Phi(-D sqrt(m / 2)).
 
     Raises:
       InputError: if the horizon is shorter than the exploration, which takes 2 m rounds.
@@ -79,10 +79,11 @@ def ucb_bound(gap: float, horizon: int) -> float:
 
 
 def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
-    """Return w* `[K]` and T* of Garivier & Kaufmann, Theorem 5, for Bernoulli arms with a unique best arm.
+    """Return w* `[K]` and T* of Garivier & Kaufmann (Theorem 5) for Bernoulli arms with a unique best arm.
 
     The expected stopping time of a learner with error probability at most delta is at least T* kl(delta, 1 - delta)
-    (Theorem 1). As in the paper, two nested bisections solve g_b = y for x_b(y), and F(y) = 1 for y.
+    (Theorem 1). As in the paper, two nested bisections solve g_b = y for x_b(y), and F(y) = 1 for y; g_b, x_b and F are
+    defined in `algorithms.explore.proportions`.
 
     Raises:
       InputError: unless there are at least two arms, and only one of them has the largest mean.
