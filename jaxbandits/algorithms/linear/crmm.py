@@ -2,14 +2,15 @@
 
     every `reps` rounds   z = argmax_x  x'theta_n + beta_scale radius ||x||_{V_n^{-1}}, the arm of the epoch
     every round           play the available arm nearest to z (z itself if it is available)
-    after `reps` rounds   (theta, V^{-1}) with the sample (z, median of the `reps` rewards): `online_regression`
+    after `reps` rounds   update (theta, V^{-1}) with the sample (z, median of the rewards): `online_regression`
 
     radius^2 = lambda S^2 + 1 + 2 R^2 log(sqrt(1 + 4 N L^2 S^2) / delta) + 4 (4 L^2 S^2 + R^2) d k
     R = (4 v)^{1/(1+eps)},   v = nu^{1+eps},   N = floor(T / reps),   k = log(1 + c L^2 N / (lambda d))
 
-Notation: T is the field `horizon`, nu is `noise_scale`, S is `norm_bound`, L is `arm_bound` and lambda is `ridge`; c =
-1/2 for mode "ons" and 1 for "ls". The cost per round is $O(K d)$, and $O(K d^2 + reps log reps)$ in the round that ends
-an epoch or starts one. The memory is $O(d^2 + reps)$.
+Notation: n is the number of finished epochs, T is the field `horizon`, nu is `noise_scale`, S is `norm_bound`, L is
+`arm_bound` and lambda is `ridge`; c = 1/2 for mode "ons" and 1 for "ls". The cost per round is $O(K d)$, and $O(K d^2 +
+reps log reps)$, plus that of the projection in mode "ons", in the round that ends an epoch or starts one. The memory is
+$O(d^2 + reps)$.
 """
 
 import math
@@ -50,7 +51,7 @@ class CRMM:
       If the noise is *symmetric* given the past with $E |noise|^{1+eps} <= nu^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$
       and the arm set is fixed, then with the preset `theory` (mode "ons") the regret is $O~(d T^{1/(1+eps)})$ with high
       probability, at a cost per round that does not grow with t or T (as quoted by Wang et al. 2025, Table 1: "fixed
-      arm set and repeated pulling"). Asymmetric noise biases every median, and under changing arm sets a median mixes
+      arm set and repeated pulling"). Asymmetric noise biases the medians, and under changing arm sets a median may mix
       the rewards of several arms; both can cause linear regret.
 
     Deviations:
@@ -63,10 +64,10 @@ class CRMM:
         go to the first arm.
 
     Numerics:
-      Float32 suffices, since medians are small even if single rewards are huge. The estimate stays within 3e-5 of its
-      float64 value over 18000 rounds (Student noise with 1.7 degrees of freedom, whose scale spans 2.5 decades;
-      float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 rounds of one arm, the relative error of
-      the width is below 1e-4, and that of the estimate is below 1e-3
+      Float32 suffices, since medians are rarely huge even if single rewards are. The error of the estimate stays below
+      3e-5 of the largest value of the estimate over 18000 rounds (Student noise with 1.7 degrees of freedom, whose
+      scale spans 2.5 decades; float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 rounds of one
+      arm, the relative error of the width is below 1e-4, and that of the estimate is below 1e-3
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:

@@ -9,7 +9,7 @@
     e = (1-eps) / (2(1+eps)),   c = 1/2 ("ons") or 1 ("ls")
 
 Notation: T is the field `horizon`, u is `reward_moment`, S is `norm_bound`, L is `arm_bound` and lambda is `ridge`. The
-cost per round is $O(K d^2)$, and the memory is $O(d^2)$.
+cost per round is $O(K d^2)$, plus that of the projection in mode "ons", and the memory is $O(d^2)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -78,7 +78,9 @@ class CRTM:
     mode: str = static("ons", doc='"ons": online Newton step (as in the paper); "ls": least squares')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the bounded moment of the rewards")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
+    noise_scale: ArrayLike = param(
+        1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}; used only if `reward_moment` is None"
+    )
     reward_moment: ArrayLike | None = param(
         None, "(0, inf)", "u, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}"
     )

@@ -38,8 +38,9 @@ class DLinUCB:
     """Optimistic linear bandit with discounted least squares, in which weights decay by a factor gamma per round.
 
     Guarantee:
-      None with these constants. The paper states a regret of the order $d^{2/3} B^{1/3} T^{2/3}$ for the gamma of
-      `theory`, but the proof has a gap; the corrected proof gives the order $B^{1/4} T^{3/4}$ in B and T.
+      None with these constants. For a variation B of theta over T rounds, the paper states a regret of the order
+      $d^{2/3} B^{1/3} T^{2/3}$ with the gamma of `theory`, but the proof has a gap; the corrected proof gives the order
+      $B^{1/4} T^{3/4}$ in B and T.
 
     Deviations:
       * [printed] With `authors_code`, W is gamma^2 V + x_t x_t' + (1 - gamma^2) lambda I, as in the authors' code. V,
@@ -69,7 +70,7 @@ class DLinUCB:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, variation: ArrayLike, **changes: FieldValue) -> "DLinUCB":
-        """Use gamma = 1 - (B / (d T))^{2/3} for a variation B of theta over T rounds."""
+        """Use gamma = 1 - min(B / (d T), 1/2)^{2/3} for a variation B of theta over T rounds."""
         dim, horizon = ranges.integer("dim", dim, "[1, 1e9]"), ranges.numbers("horizon", horizon, "[1, 1e18]")
         share = ranges.numbers("variation", variation, "(0, inf)") / (dim * horizon)
         discount = 1.0 - np.minimum(share, 0.5) ** (2.0 / 3.0)

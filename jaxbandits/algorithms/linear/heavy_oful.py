@@ -13,9 +13,9 @@
 
 Notation: T is the field `horizon`, S is `norm_bound`, L is `arm_bound` and lambda is `ridge`. Eq. (6) is numbered as in
 Wang et al. (2025). Every round solves Eq. (6) for all t samples by iteratively reweighted least squares, which starts
-from the solution of the last round. Each pass over the samples costs $O(t d^2)$. A round needs a few passes in float32
-and tens of passes in float64, and more if more samples are clipped, since the convergence is linear. The memory is $O(T
-d)$.
+from the solution of the last round. Each pass over the samples costs $O(t d^2)$. The convergence is linear: a round
+usually needs a few passes in float32 and tens of passes in float64, and more if more samples are clipped. The memory is
+$O(T d)$.
 """
 
 import math
@@ -81,9 +81,10 @@ class HeavyOFUL:
 
     Deviations:
       * [reconstructed] The constants agree with published code for the same learners and setting, except that L and S
-        are arbitrary here. Wang et al. (2025) list c0 and c1 without values.
+        are arbitrary here, and that the code divides $beta_t$ by 10^4 and uses lambda = d/100 and delta = 0.01. Wang et
+        al. (2025) list c0 and c1 without values.
       * [ours] The paper does not specify a solver for Eq. (6). Here a pass replaces every Huber term by the parabola
-        that touches it from above at the current point and minimises the sum exactly over the ball, which never
+        that touches it from above at the current point, and then minimises the sum exactly over the ball; this never
         increases the objective. The passes end when a step is below the rounding error, or after `passes` passes.
       * [ours] `beta_scale` and `tau_scale` multiply $beta_t$ and $tau_t$, and `c0` and `c1` may be set. If both
         multipliers are 1 and both constants are None, the method is that of the paper.
@@ -219,7 +220,7 @@ class HeavyOFUL:
 
         Let z_s = (r_s - x_s'theta) / sigma_s, a_s = min(1, tau_s / |z_s|) and `A = lambda I + sum_s a_s x_s x_s' /
         sigma_s^2`. The step minimises, over the ball, the linearisation of Eq. (6) at theta plus `||th - theta||_A^2 /
-        2`. This function majorises Eq. (6), so that the objective never increases.
+        2`. This sum is an upper bound on Eq. (6), with equality at theta, so that the objective never increases.
 
         Returns:
           The next point `[d]`, and whether the length of the step in the norm of A exceeds the rounding error of the

@@ -9,10 +9,10 @@ each coordinate of the state. With one scale nu for all coordinates the regressi
     V_t     = V_{t-1} + z z' / (alpha sigma_t^2),   V_0 = lambda I
     Theta_{t+1}: every column of Y projected onto {||th|| <= S} in the norm of V_t
 
-Notation: T is the field `horizon`, nu is `moment_bound`, S is `norm_bound` (a bound on every row of [A B]), L is
-`arm_bound` (a nominal bound on $||z||$), lambda is `ridge` (by default p) and alpha is `step_size`; delta is the delta
-of Lemma 1 for each coordinate. There are n states and m inputs, and $p = n + m$. The cost per sample is $O(p^2 + n p)$
-plus n projections, and the memory is $O(p^2 + n p)$; both are $O(n p^2)$ with `shared = False`.
+Notation: T is the field `horizon`, nu is `moment_bound`, S is `norm_bound` (a bound on the norm of every row of [A B]),
+L is `arm_bound` (a nominal bound on $||z||$), lambda is `ridge` (by default p) and alpha is `step_size`; delta is the
+delta of Lemma 1 for each coordinate. There are n states and m inputs, and $p = n + m$. The cost per sample is $O(p^2 +
+n p)$ plus n projections, and the memory is $O(p^2 + n p)$; both are $O(n p^2)$ with `shared = False`.
 """
 
 from typing import ClassVar
@@ -31,7 +31,8 @@ from jaxbandits.types import Feedback, NextState, Prediction, ScaledNextState, S
 class HvtIdentification(HvtConstants):
     """Learner that predicts the next state by robust one-pass regression for every row of [A B]; it chooses no inputs.
 
-    With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, $nu = 1$ and `step_size=1` it is `RecursiveLeastSquares`.
+    With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, $nu = 1$, `step_size=1` and the same lambda, the estimates
+    are those of `RecursiveLeastSquares`.
 
     Guarantee:
       The paper states no theorem, but Lemma 1 holds for every coordinate. With all multipliers 1 and `step_size=4`, the
@@ -40,9 +41,9 @@ class HvtIdentification(HvtConstants):
 
     Deviations:
       * [ours] The paper only says that its estimator may be used for one-pass identification; this algorithm is ours.
-        On the example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: the step size 4 increases the
+        On the default `LinearSystem` it has no advantage over `RecursiveLeastSquares`: the step size 4 increases the
         variance, and large disturbances excite the state, which makes the samples more informative for least squares.
-      * The deviations of `HvtEstimator` apply. They concern $beta_0$, the multipliers and `norm_bound = inf`.
+      * The deviations of `HvtEstimator` apply.
 
     Numerics:
       In float32 every entry of the estimate is within 1e-4 of its float64 value over 400 samples

@@ -33,17 +33,17 @@ class HvtMDP(HvtConstants):
     """Learner for episodes that combines one-pass Huber regression for each step with optimistic backward induction.
 
     Guarantee:
-      The paper states no theorem. Lemma 1 for each step and a union bound give, for the preset `theory`, $r_h$ <=
-      rtil_h <= $r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}}$ for all pairs (s, a), steps and episodes with probability at
-      least 1 - 4 H delta. Hence $W_1$ is an upper bound of the optimal value, and the regret of an episode is at most
-      the sum over its steps of the expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
+      The paper states no theorem. Lemma 1 for each step and a union bound give, for the preset `theory` and the mean
+      reward $r_h = phi'theta*_h$, the bounds $r_h$ <= rtil_h <= $r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}}$ for all pairs
+      (s, a), steps and episodes with probability at least 1 - 4 H delta. Hence $W_1$ is an upper bound of the optimal
+      value, and the regret of an episode is at most the sum over its steps of the expected 2 beta_{k-1} ||phi(s_h,
+      a_h)||_{V_h^{-1}}.
 
     Deviations:
       * [ours] The paper (Section 6.1) only says that Hvt-UCB may extend to linear MDPs. The whole algorithm is ours,
-        with known transitions and unclipped values. Heavy-LSVI-UCB of Huang et al. covers unknown transitions by
-        weighted value regression.
-      * The deviations of `HvtEstimator` apply. They concern $beta_0$, the multipliers, `extra_sigma` and `norm_bound =
-        inf`.
+        with known transitions and unclipped values. Heavy-LSVI-UCB of Huang et al. (NeurIPS 2023) covers unknown
+        transitions by weighted value regression.
+      * The deviations of `HvtEstimator` apply.
       * [ours] Ties go to the first action.
 
     Numerics:

@@ -38,8 +38,7 @@ class HvtUCB(HvtConstants):
       et al. (2018) up to logarithms. The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * The deviations of `HvtEstimator` apply. They concern $beta_0$, the multipliers, `extra_sigma` and `norm_bound =
-        inf`.
+      * The deviations of `HvtEstimator` apply.
       * [reconstructed] tau0 is always computed. Algorithm 1 lists tau0 among its inputs, together with c0 and c1, which
         it does not use.
       * [ours] Ties go to the first arm.

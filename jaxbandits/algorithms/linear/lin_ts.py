@@ -46,8 +46,7 @@ class LinTS:
 
     References:
       Shipra Agrawal, Navin Goyal. Thompson Sampling for Contextual Bandits with Linear Payoffs. ICML 2013, Algorithm 1.
-      The bound and v are from the revised version, arXiv:1209.3352, Theorem 1; the bound of the ICML version is $O~(d
-      sqrt(T^{1 + eps} / eps))$ for a parameter eps.
+      The bound and v are from the revised version, arXiv:1209.3352, Theorem 1.
     """
 
     feedback: ClassVar[type] = Reward

@@ -7,9 +7,9 @@
 
     radius_n = 3 ((9 d c)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S),   radius_0 = sqrt(lambda) S
 
-Here $x_i$ is the arm of epoch i, and $y_{i,j}$ is the reward of its j-th pull. Notation: k is the field `reps`, $c =
-nu^{1+eps}$ with nu = `noise_scale`, S is `norm_bound` and lambda is `ridge`. The cost per round is $O(K d)$, and $O(K
-d^2 + k^2 d^2)$ once per epoch. The memory is $O(d^2 + k^2)$.
+Here $x_i$ is the arm of epoch i, $y_{i,j}$ is the reward of its j-th pull, and n is the number of finished epochs.
+Notation: k is the field `reps`, $c = nu^{1+eps}$ with nu = `noise_scale`, S is `norm_bound` and lambda is `ridge`. The
+cost per round is $O(K d)$, and $O(K d^2 + k^2 d^2)$ once per epoch. The memory is $O(d^2 + k^2)$.
 """
 
 import math
@@ -48,7 +48,7 @@ class MENUState(NamedTuple):
 
 @pytree
 class MENU:
-    """Optimistic linear bandit that pulls every arm k times and uses the most central of k estimates.
+    """Optimistic linear bandit that pulls every chosen arm k times and uses the most central of k estimates.
 
     The rewards of an incomplete epoch at the horizon are not used.
 
@@ -57,7 +57,7 @@ class MENU:
       set is fixed, then with the preset `theory` the regret is $O~(d T^{1/(1+eps)})$ with high probability, at a cost
       per round of $O(log T)$ (as quoted by Wang et al. 2025, Table 1: "fixed arm set and repeated pulling"). The
       regret matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. Under changing arm
-      sets the pulls of an epoch mix several arms, and there is no guarantee.
+      sets an epoch may contain pulls of several arms, and there is no guarantee.
 
     Deviations:
       * [ours] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and its reward is
@@ -72,10 +72,11 @@ class MENU:
     Numerics:
       Float32 suffices: a reward of 1e9 rounds away the digits of small rewards only in the regression that receives it,
       and this regression is not the most central one
-      (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others). The estimate stays within
-      1e-4 of its largest value over 18000 rounds, except in epochs (at most one in twenty) in which two estimates are
-      equally central up to rounding (float32/test_menu_tofu.py::test_estimates_over_a_long_run). After 10^6 rounds of
-      one arm, the relative error of the width is below 1e-4, and those of all k estimates are below 1e-3
+      (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others). The error of the estimate
+      stays below 1e-4 of the largest value of the estimate over 18000 rounds, except in epochs (at most one in twenty)
+      in which two estimates are equally central up to rounding
+      (float32/test_menu_tofu.py::test_estimates_over_a_long_run). After 10^6 rounds of one arm, the relative error of
+      the width is below 1e-4, and those of all k estimates are below 1e-3
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:

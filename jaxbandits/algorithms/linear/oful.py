@@ -41,9 +41,9 @@ class OFUL:
 
     Guarantee:
       If the noise is R-sub-Gaussian given the past and $||theta*|| <= S$, then `||theta_t - theta*||_{V_t} <= radius_t`
-      for all t with probability at least 1 - delta (Theorem 2). The regret is then $O~(d sqrt(T))$ for any sequence of
-      arm sets (Theorem 3). Heavy-tailed noise has no finite R, and there is no guarantee; R may be set to the moment
-      scale nu of the noise.
+      for all t with probability at least 1 - delta (Theorem 2). For bounded arms and mean rewards, the regret is then
+      $O~(d sqrt(T))$ for any sequence of arm sets (Theorem 3). Heavy-tailed noise has no finite R, and there is no
+      guarantee; R may be set to the moment scale nu of the noise.
 
     Deviations:
       * [ours] The confidence set is the ellipsoid alone, not its intersection with the ball.

@@ -32,15 +32,15 @@ class OFULMDP:
     """Learner for episodes that combines ridge regression for each step with optimistic backward induction.
 
     Guarantee:
-      If the noise is R-sub-Gaussian and $||theta*_h|| <= S$, OFUL's Theorem 2 and a union bound give $r_h$ <= rtil_h <=
-      $r_h + 2$ radius_h $||phi||_{V_h^{-1}}$ for all pairs (s, a), steps and episodes with probability at least 1 - H
-      delta (with `beta_scale = 1`). Heavy-tailed noise has no finite R, and there is no guarantee; R may be set to the
-      moment scale nu of the noise.
+      If the noise is R-sub-Gaussian and $||theta*_h|| <= S$, OFUL's Theorem 2 and a union bound give, for the mean
+      reward $r_h = phi'theta*_h$, the bounds $r_h$ <= rtil_h <= $r_h + 2$ radius_h $||phi||_{V_h^{-1}}$ for all pairs
+      (s, a), steps and episodes with probability at least 1 - H delta (with `beta_scale = 1`). Heavy-tailed noise has
+      no finite R, and there is no guarantee; R may be set to the moment scale nu of the noise.
 
     Deviations:
       * [ours] This algorithm is `HvtMDP` with the estimator of `OFUL`; the transitions are known and values are not
         clipped.
-      * The deviations of `OFUL` apply. They concern the ellipsoid and `beta_scale`.
+      * The deviations of `OFUL` apply.
       * [ours] Ties go to the first action.
 
     Numerics:

@@ -6,8 +6,8 @@
     theta   = (sum_x T(x) x x')^{-1} sum r x   over the rounds of the phase
     A_{l+1} = {x in A_l : max_{y in A_l} (y - x)'theta <= 2 e_l}
 
-Notation: R is the field `noise_scale`. The cost per round is $O(K)$, and $O(s (K d^2 + d^3))$ at the end of a phase for
-a design with s Frank-Wolfe steps.
+Notation: R is the field `noise_scale`. The cost per round is $O(K d)$, and $O(s (K d^2 + d^3))$ at the end of a phase
+for a design with s Frank-Wolfe steps.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -71,10 +71,11 @@ class PhasedElimination:
         feedback is delayed, plays beyond T(x) are not counted either. Ties go to the first arm.
 
     Numerics:
-      A direction in which no arm of A_l extends further than 4 sqrt(eps) times the longest arm of A_l is not estimated:
-      theta is 0 there, and an arm whose reward depends on this direction may be eliminated although it is the best.
-      This affects features that differ in magnitude by a factor above 700 in float32, and above 10^7 in float64; they
-      need to be scaled (numerics/test_design.py::test_short_directions_are_left_out).
+      A direction in which no arm of A_l extends further than 4 sqrt(eps) times the longest arm of A_l, with the machine
+      epsilon eps, is not estimated: theta is 0 there, and an arm whose reward depends on this direction may be
+      eliminated although it is the best. This affects features that differ in magnitude by a factor above 700 in
+      float32, and above 10^7 in float64; they need to be scaled
+      (numerics/test_design.py::test_short_directions_are_left_out).
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 12, Theorem 22.1.

@@ -38,8 +38,9 @@ class SWLinUCB:
     """Optimistic linear bandit with least squares on the last tau rounds.
 
     Guarantee:
-      None with these constants. The paper states a regret of the order $d^{2/3} B^{1/3} T^{2/3}$ for the tau of
-      `theory`, but the proof has a gap; the corrected proof gives the order $B^{1/4} T^{3/4}$ in B and T.
+      None with these constants. For a variation B of theta over T rounds, the paper states a regret of the order
+      $d^{2/3} B^{1/3} T^{2/3}$ with the tau of `theory`, but the proof has a gap; the corrected proof gives the order
+      $B^{1/4} T^{3/4}$ in B and T.
 
     Deviations:
       * [ours] `beta_scale` multiplies the radius. Ties go to the first arm.
@@ -65,7 +66,7 @@ class SWLinUCB:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, variation: float, **changes: FieldValue) -> "SWLinUCB":
-        """Use tau = (d T / B)^{2/3}, rounded, for a variation B of theta over T rounds."""
+        """Use tau = (d T / B)^{2/3}, rounded and limited to [1, T], for a variation B of theta over T rounds."""
         dim, horizon = ranges.integer("dim", dim, "[1, 1e9]"), ranges.integer("horizon", horizon, "[1, 1e12]")
         rounds = dim * horizon / ranges.real("variation", variation, "[1e-9, inf)")
         return cls(**{"dim": dim, "window": max(1, min(horizon, round(rounds ** (2.0 / 3.0))))} | changes)

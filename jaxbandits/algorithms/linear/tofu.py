@@ -86,12 +86,14 @@ class TOFU:
     capacity: int = static(range="[1, inf)", doc="number of samples that the history holds; at least T")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the bounded moment of the rewards")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
+    noise_scale: ArrayLike = param(
+        1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}; used only if `reward_moment` is None"
+    )
     reward_moment: ArrayLike | None = param(
         None, "(0, inf)", "b, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}"
     )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||, used only if b is derived")
+    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||; used only if `reward_moment` is None")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
     delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
@@ -169,7 +171,7 @@ class TOFU:
 
 
 def _truncated_sum(root: jax.Array, rows: jax.Array, written: jax.Array, threshold: jax.Array) -> jax.Array:
-    """Return the sum `[d]` of root x over the `written` rows x, with entries above the threshold replaced by 0."""
+    """Return the sum `[d]` of root x over the `written` rows x, without entries that exceed the threshold in size."""
     z = rows @ root
     return jnp.sum(jnp.where(written[:, None] & (jnp.abs(z) <= threshold), z, 0.0), axis=0)
 
