@@ -16,11 +16,12 @@ This is OFU-ECOLog with a data-dependent warm-up and a parameter set $Theta_t$ t
     beta^H       = gamma + gamma^2 / sqrt(lambda),   n = |H| + 1
     gamma        = sqrt(lambda) (S + 1/2) + d / sqrt(lambda) log(4/delta (1 + n / (16 d lambda)))
 
-Rewards are 0 or 1, and l(z; r) = log(1 + e^z) - r z. $Theta_1$ is the ball of radius S. The rule that adds a round to H
-considers both possible rewards of the round and does not depend on the observed reward. Notation: lambda is the field
-`ridge`, S is `norm_bound`, D is `diameter`, and the factor 2 of the rule is `curvature_ratio`. The cost per round is
-$O(K d^2)$ and three scalar root searches; in a warm-up round it also includes a few evaluations of the likelihood,
-which cost $O(K)$ each for fixed arms and $O(t)$ otherwise.
+Rewards are 0 or 1, mu is the logistic function, and l(z; r) = log(1 + e^z) - r z. $Theta_1$ is the ball of radius S.
+The rule that adds a round to H considers both possible rewards of the round and does not depend on the observed reward.
+Notation: lambda is the field `ridge`, S is `norm_bound`, D is `diameter`, and the factor 2 of the rule is
+`curvature_ratio`. The cost per round is $O(K d^2)$ and three scalar root searches, plus $O(d^3)$ where a constraint is
+active; in a warm-up round it also includes a few evaluations of the likelihood, which cost $O(K)$ each for fixed arms
+and $O(t)$ otherwise.
 """
 
 from typing import ClassVar, NamedTuple
@@ -68,12 +69,13 @@ class AdaOFUECOLog(EllipsoidLearner):
     """Optimistic learner for logistic bandits: implicit online steps, with a warm-up where the curvature is uncertain.
 
     Guarantee:
-      With arms in the unit ball, `D = 2S` and kappa computed over the ball, theta* lies in every set {||theta -
+      [ours] With arms in the unit ball, `D = 2S` and kappa computed over the ball, theta* lies in every set {||theta -
       theta_t||_{W_t} <= sigma_t} with probability `1 - delta` as long as it lies in every $Theta_t$. The proof bounds
       the sum of `l_s(theta_bar_s) - l_s(theta*)` over s not in H by Ville's inequality; the remainder is the regret of
       the implicit step, and the projection of $theta_t$ onto $Theta_{t+1}$ never increases its distance from theta*.
-      [ours] All $Theta_t$ contain theta* with the probability for which the bound gamma holds, which is `1 - delta` in
-      its source. The leading term of the regret bound in the paper is $O(d log T sqrt(T / kappa*))$.
+      All $Theta_t$ contain theta* with the probability for which the bound gamma holds, which is `1 - delta` in its
+      source. In the paper, the leading term of the regret bound is $O(d log T sqrt(T / kappa*))$, where 1 / kappa* is
+      the mean of mu' at the best arms.
 
     Deviations:
       * [reconstructed] The weight $1 / (2 + D)$ of the steps and the rule that adds a round to H are reconstructed.

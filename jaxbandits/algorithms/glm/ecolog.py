@@ -12,9 +12,9 @@
                  with 1/2 for 1/(2 + D) in both steps, and theta_bar_t around theta_t+1 in place of theta_t
     score        "link": as above;   "mean": argmax_x  mu(x'theta_t) + radius_t ||x||_{W_t^{-1}}
 
-The learner is for logistic rewards, with l(z; r) = log(1 + e^z) - r z. Notation: lambda is the field `ridge`, S is
-`norm_bound` and D is `diameter`. The cost per round is $O(K d^2)$ and two scalar root searches, plus $O(d^3)$ for a
-step in which the ball constraint is active. The memory is $O(d^2)$.
+The learner is for logistic rewards: mu is the logistic function, and l(z; r) = log(1 + e^z) - r z. Notation: lambda is
+the field `ridge`, S is `norm_bound` and D is `diameter`. The cost per round is $O(K d^2)$ and two scalar root searches,
+plus $O(d^3)$ for a step in which the ball constraint is active. The memory is $O(d^2)$.
 """
 
 import dataclasses
@@ -52,10 +52,10 @@ class ECOLog(EllipsoidLearner):
     """Optimistic learner for logistic bandits, with implicit online steps on the logistic loss itself.
 
     Guarantee:
-      For the radius "ville", with arms in the unit ball and `D = 2S`, theta* lies in every confidence set with
+      [ours] For the radius "ville", with arms in the unit ball and `D = 2S`, theta* lies in every confidence set with
       probability `1 - delta`. The sum of `l_s(theta_bar_s) - l_s(theta*)` is bounded by Ville's inequality, since
-      theta_bar_s does not depend on $r_s$; the remainder is the regret of the implicit step. [ours] The leading term of
-      the regret bound in the paper is $O(d log T sqrt(T / kappa*))$.
+      theta_bar_s does not depend on $r_s$; the remainder is the regret of the implicit step. In the paper, the leading
+      term of the regret bound is $O(d log T sqrt(T / kappa*))$, where 1 / kappa* is the mean of mu' at the best arms.
 
     Deviations:
       * [printed] The adaptive branch of the paper is omitted, as in public code. In that branch, a round joins a
@@ -65,8 +65,8 @@ class ECOLog(EllipsoidLearner):
       * [ours] The default radius is "ville" and the default score is "link".
       * [printed] "code" is the radius in the repository of OFUGLB's authors, which is a fork of the repository of
         ECOLog's authors. A comment in that code, by one of ECOLog's authors, refers to Lemmas 4 and 5 and equation
-        (13). The first term of the radius contains lambda. The preset `published` uses D = 2S, the diameter of the ball
-        in the lemmas; the code uses `D = S` and `ridge = S`.
+        (13). Here the first term of the radius contains lambda, unlike in that code. The preset `published` uses D =
+        2S, the diameter of the ball in the lemmas; the code uses `D = S` and `ridge = S`.
       * [printed] "public" is the radius of the first author's code in the repository of RS-GLinCB's authors, together
         with the steps of that code. The preset `public` also uses the score "mean" of that code, but lambda = d instead
         of `ridge = 10`. Both public codes use this score, which adds a width in parameter space to a mean reward.

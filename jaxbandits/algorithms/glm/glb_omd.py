@@ -10,9 +10,9 @@ The state holds $H_t^{-1}$, since both rank-one updates and the projection need 
 "data", which measures $||theta_t - theta_{t+1}||$ in the $H_t$ norm, also needs $H_t$. The step uses the curvature at
 the old estimate (times eta), and the matrix uses the curvature at the new estimate.
 
-Notation: lambda is the field `ridge`, S is `norm_bound`, eta is `step_size` and c is `center`; the function mu and the
-constants R, $C_mu$ and g belong to `link`. The cost per round is $O(K d^2)$, plus $O(d^3)$ when the projection is
-active, and the memory is $O(d^2)$.
+Notation: lambda is the field `ridge`, S is `norm_bound`, eta is `step_size` and c is `center`; the function mu, its
+self-concordance constant R, its largest slope $C_mu$ and the dispersion g belong to `link`. The cost per round is $O(K
+d^2)$, plus $O(d^3)$ when the projection is active, and the memory is $O(d^2)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -55,8 +55,8 @@ class GLBOMD(EllipsoidLearner):
 
     Guarantee:
       With `GLBOMD.theory` and arms in the unit ball, `theta*` lies in every confidence set with probability
-      `1 - delta` (Theorem 1), and the regret is `O(d S R sqrt(S^2 R + log T) sqrt(T log T / kappa*))` up to terms
-      logarithmic in T (Theorem 2).
+      `1 - delta` (Theorem 1), and the regret is `O(d S R sqrt(S^2 R + log T) sqrt(T log T / kappa*))` plus terms
+      polylogarithmic in T (Theorem 2), where 1 / kappa* is the mean of mu' at the best arms.
 
     Deviations:
       * [printed] The default of `ridge` is d, as in the paper's experiments; Theorem 1 requires the much larger
@@ -77,7 +77,7 @@ class GLBOMD(EllipsoidLearner):
       In float32 the estimate is within 1e-4 S of its float64 value, and the relative errors of the radius and $H^{-1}$
       are below 1e-4, over 300 rounds (Bernoulli up to $S = 9$, Gaussian, Poisson with $S = 1$) and over 10,000 rounds
       with a Bernoulli link (float32/test_glm.py::test_follows_the_float64_reference). With a Poisson link and $S = 7$,
-      where curvatures range from $e^-7$ to $e^7$, theta stays finite and in the ball, and $H^{-1}$ stays positive
+      where curvatures range from $e^{-7}$ to $e^7$, theta stays finite and in the ball, and $H^{-1}$ stays positive
       definite, for 10,000 rounds (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). $H^{-1}$ is
       stored as factors (`numerics.inverse_factors`) whose rounding errors do not accumulate: after 10^6 rounds of one
       arm, the relative error of the width of this arm is below 1e-4
@@ -112,7 +112,8 @@ class GLBOMD(EllipsoidLearner):
     def practical(cls, *, dim: int, **changes: FieldValue) -> "GLBOMD":
         """Use `ridge = d` and the radius from the observed losses, which has a guarantee for this ridge.
 
-        The regret is smaller than with the radius of the figures, except for Poisson links with S of 5 and more.
+        The regret is usually smaller than with the radius of the figures, except for Poisson links with S of 5 and
+        more.
         """
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim)), "radius_rule": "data"} | changes)
 

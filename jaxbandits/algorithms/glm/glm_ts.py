@@ -4,8 +4,9 @@
 
 theta_t and $H_t$ are computed by `GLBOMD`: theta_t by one step of online mirror descent per round, and $H_t$ as the sum
 of the curvatures. They replace the maximum-likelihood estimate and its Hessian, which cost $O(t)$. The link is
-increasing, so that the best arm does not depend on the link. Notation: v is the field `width`. The cost per round is
-$O(K d + d^2)$, plus $O(d^3)$ when the projection of `GLBOMD` is active, and the memory is $O(d^2)$.
+increasing, so that the arm with the largest x'theta~ also has the largest mean under theta~. Notation: v is the field
+`width`. The cost per round is $O(K d + d^2)$, plus $O(d^3)$ when the projection of `GLBOMD` is active, and the memory
+is $O(d^2)$.
 """
 
 from typing import ClassVar
@@ -57,13 +58,13 @@ class GLMTS:
 
     @classmethod
     def theory(cls, *, dim: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "GLMTS":
-        """Use draws from the confidence set of `GLBOMD.theory(dim=dim, **changes)`."""
+        """Use the estimate of `GLBOMD.theory(dim=dim, **changes)`; the radius of its confidence set multiplies v."""
         ranges.numbers("width", width, "[0, inf)")
         return cls(estimator=GLBOMD.theory(dim=dim, **changes), width=width, draws_in_set=True)
 
     @classmethod
     def practical(cls, *, dim: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "GLMTS":
-        """Use draws from the posterior around the estimate of `GLBOMD.practical(dim=dim, **changes)`."""
+        """Use the estimate of `GLBOMD.practical(dim=dim, **changes)`, and v = `width`."""
         ranges.numbers("width", width, "[0, inf)")
         return cls(estimator=GLBOMD.practical(dim=dim, **changes), width=width)
 

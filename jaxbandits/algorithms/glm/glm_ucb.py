@@ -8,11 +8,12 @@
     "det"       rho_t = C_mu / c_mu R_sub sqrt(2 log(1/delta) + log det V_t - d log lambda_t) + sqrt(lambda_t) S
 
 Scores are in units of the reward. $C_mu$ and $c_mu$ are the largest and the smallest slope of mu on [-S, S], so that
-$rho_t$ is proportional to $kappa = 1 / c_mu$, which is exponential in S for a Bernoulli or Poisson link.
+$rho_t$ grows linearly with $kappa = 1 / c_mu$, which is exponential in S for a Bernoulli or Poisson link.
 
 Notation: $lambda_t$ is the field `ridge`, S is `norm_bound`, $c_mu$ is `curvature`, R_max is `reward_bound`, R_sub is
-`noise_scale` and T is `horizon`. The cost per round is $O(K d^2)$ and two or three evaluations of the likelihood, which
-cost $O(K)$ each for fixed arms and $O(t)$ otherwise.
+`noise_scale` and T is `horizon`; mu, its antiderivative m and the dispersion g belong to `link`. The cost per round is
+$O(K d^2 + d^3)$ and two or three evaluations of the likelihood, which cost $O(K)$ each for fixed arms and $O(t)$
+otherwise.
 """
 
 from typing import ClassVar, NamedTuple
@@ -47,8 +48,8 @@ class GLMUCB(ArmLearner):
     """Optimistic learner for generalised linear bandits, in reward space around the maximum-likelihood estimate.
 
     Guarantee:
-      With `radius_rule="filippi"`, arms in the unit ball and rewards in [0, R_max], the regret is `O(kappa d log^{3/2}
-      T sqrt(T))` with probability `1 - delta`.
+      None with these deviations. For the radius "filippi", arms in the unit ball and rewards in [0, R_max], the paper
+      proves a regret of `O(kappa d log^{3/2} T sqrt(T))` with probability `1 - delta` (Theorem 2).
 
     Deviations:
       * [printed] The default of `ridge` is `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$

@@ -45,7 +45,7 @@ class ArmLearner(abc.ABC):
 
 @pytree
 class EllipsoidLearner(ArmLearner):
-    """Abstract learner whose confidence sets are ellipsoids around `theta`, with the inverse matrix `inverse`."""
+    """Abstract learner with confidence ellipsoids around `theta`; the state has their inverse matrix as `inverse`."""
 
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
 

@@ -46,8 +46,8 @@ class OFUGLB(LevelSetLearner):
 
     Guarantee:
       For arms in the unit ball and $||theta*|| <= S$, `theta*` lies in every confidence set with probability `1 -
-      delta`. For self-concordant links, the regret is `O(d sqrt(g T / kappa*) log(S T))` up to terms that are
-      logarithmic in T.
+      delta`. For self-concordant links, the regret is `O(d sqrt(g T / kappa*) log(S T))` plus terms polylogarithmic in
+      T, where 1 / kappa* is the mean of mu' at the best arms.
 
     Deviations:
       * [ours] In float64 the error of the maximum over the set, relative to its largest possible value $S ||x||$, is

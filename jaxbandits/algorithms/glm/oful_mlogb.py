@@ -6,8 +6,8 @@ The constants are not verified: the radius below is ours, and only its growth ra
     theta_t+1, H_t+1: the online mirror descent step of GLB-OMD with eta = log(2)/2 + S + 1
     b_t      = 2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta),   t = 1, 2, ...                      (ours)
 
-Notation: lambda is the field `ridge`, S is `norm_bound` and eta is `step_size`. The cost per round is $O(K d^2)$, and
-the memory is $O(d^2)$.
+Here mu is the logistic function. Notation: lambda is the field `ridge`, S is `norm_bound` and eta is `step_size`. The
+cost per round is $O(K d^2)$, plus $O(d^3)$ when the projection is active, and the memory is $O(d^2)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -40,7 +40,8 @@ class OFULMLogB(ArmLearner):
     """Optimistic learner in reward space for logistic bandits, with one step of online mirror descent per round.
 
     Guarantee:
-      None. The regret bound of the paper, for the published radius, is $O(d (log T)^{3/2} sqrt(T / kappa*))$.
+      None. The regret bound of the paper, for the published radius, is $O(d (log T)^{3/2} sqrt(T / kappa*))$, where 1 /
+      kappa* is the mean of mu' at the best arms.
 
     Deviations:
       * [ours] The constants are not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which

@@ -6,7 +6,7 @@
     lambda_t = d log(1 + t)
     play      argmax_x max_{th in C_t} x'th
 
-This is the convex relaxation of OFULog, whose confidence set is a level set of the regularised loss that is not
+This is the convex relaxation of OFULog: its confidence set is a level set of the regularised loss and is not
 intersected with the ball. Rewards are logistic. Notation: S is the field `norm_bound` and $lambda_t$ is `ridge`. In a
 round, each of the K arms needs about 2 evaluations of $L_t$, at $O(K)$ each, if the arms are fixed, and about 5
 evaluations, at $O(t)$ each, otherwise. Under `vmap`, all arms and trials take as many evaluations as the slowest of
@@ -42,12 +42,13 @@ class OFULogR(LevelSetLearner):
 
     Guarantee:
       For arms in the unit ball and $||theta*|| <= S$, `theta*` lies in every confidence set with probability `1 -
-      delta`, and the regret is `O(d S^{3/2} log T sqrt(T / kappa*))` up to terms logarithmic in T.
+      delta`, and the regret is `O(d S^{3/2} log T sqrt(T / kappa*))` plus terms polylogarithmic in T, where 1 / kappa*
+      is the mean of the logistic slope at the best arms.
 
     Deviations:
       * [printed] The default of `ridge` is `d log(1 + t)`, as in the experiments of Zhang et al. (2025).
-      * [reconstructed] $gamma_t$ and the level follow the analysis, not published code. The code uses `gamma^2 /
-        lambda` in the level, which is smaller and does not have the units of a loss.
+      * [reconstructed] $gamma_t$ and the level follow the analysis, not public code, which uses `gamma^2 / lambda` in
+        the level; this is smaller for lambda > 1 and does not have the units of a loss.
       * [ours] In float64 the error of the maximum over the set is below 1e-13 of $S ||x||$
         (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms`, the history is stored as the
         counts and reward sums of K fixed arms, which is exact and costs $O(K)$; if the arms change nevertheless, the

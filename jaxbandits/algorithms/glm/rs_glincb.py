@@ -9,8 +9,9 @@
 
 Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`; the fit of th_tau is over the ball. Rewards are
 in [0, R]. Notation: lambda is the field `ridge`, S is `norm_bound`, R is `reward_bound`, kappa is `kappa` and T is
-`horizon`. The cost per round is $O(K d^2)$. A round with a fit also needs a few evaluations of the likelihood, which
-cost $O(K)$ each for fixed arms and $O(t)$ otherwise; there are $O(log T)$ fits after the warm-up.
+`horizon`; the mean mu, its antiderivative m and the dispersion g belong to `link`. The cost per round is $O(K d^2)$. A
+round with a fit also needs a few evaluations of the likelihood, which cost $O(K)$ each for fixed arms and $O(t)$
+otherwise; there are $O(log T)$ fits after the warm-up.
 """
 
 import math
@@ -54,7 +55,8 @@ class RSGLinCB(ArmLearner):
 
     Guarantee:
       With `RSGLinCB.theory`, arms in the unit ball and rewards in [0, R], the regret is `O(d S R sqrt(T / kappa*) log(R
-      T / delta))` up to terms logarithmic in T, with `O(log^2 T)` refits and a warm-up that grows with kappa.
+      T / delta))` plus terms polylogarithmic in T, where 1 / kappa* is the mean of mu' at the best arms. There are
+      `O(log^2 T)` fits, including those of the warm-up, whose length grows with kappa.
 
     Deviations:
       * [printed] The preset `experiments` uses `ridge = d`, as in Zhang et al. (2025). With the gamma of the theory,
@@ -70,8 +72,7 @@ class RSGLinCB(ArmLearner):
       * [ours] With `n_arms`, the history is stored as the counts and reward sums of K fixed arms, which is exact and
         costs $O(K)$; if the arms change nevertheless, the estimates are NaN. Without `n_arms`, the history holds
         `capacity` rounds.
-      * [ours] `gamma_scale` multiplies gamma and `beta_scale` multiplies beta; with `kappa=None`, kappa is the supremum
-        $1 / c_mu$ over the ball. Ties go to the first arm.
+      * [ours] `gamma_scale` multiplies gamma and `beta_scale` multiplies beta. Ties go to the first arm.
 
     Numerics:
       Float32 suffices: over 200 rounds the estimates are within 1e-4 of their float64 values
@@ -99,7 +100,7 @@ class RSGLinCB(ArmLearner):
         1.0, "(0, inf)", "R, upper end of the interval [0, R] of the rewards; the paper uses 100 for Poisson rewards"
     )
     kappa: ArrayLike | None = param(
-        None, "(0, inf)", "kappa, 1 / (minimum of mu' over arms and parameters); None: 1 / c_mu"
+        None, "(0, inf)", "kappa, 1 / (minimum of mu' over arms and parameters); None: 1 / (minimum over [-S, S])"
     )
     delta: ArrayLike = param(0.05, "(0, 1)", "delta, failure probability; below 1, so that lambda > 0 even for T = 1")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d log(T/delta) / R^2")
