@@ -7,11 +7,11 @@
       F_m(y) = eta <sum of e_t of the epoch, y> + ||y - anchor||^2,    eta = c D / (d M G~ T^{3/4})    (22), (23)
       y_m+1 = Frank-Wolfe with line search on F_m from y_m, up to the first step whose gap was <= eps  (24)-(26)
 
-The code divides all quantities by beta gamma, as in `lyapunov`: $e' = e / (beta gamma)$, G' = G~ / (beta gamma), $eta e
-= eta' e'$.
+The code divides all quantities by beta gamma, as in `lyapunov`: $e' = e / (beta gamma)$, G' = G~ / (beta gamma), and
+$eta e = eta' e'$ for $eta' = c D / (d M G' T^{3/4})$.
 
 Notation: K, in "block m of K rounds", is the field `block`, T is `horizon`, G is `lipschitz` and M is `value_bound`; D
-and r are `diameter` and `inner_radius` of the domain K.
+and r are `diameter` and `inner_radius` of the domain K, and delta is $c T^{-1/4}$ by default.
 """
 
 import math

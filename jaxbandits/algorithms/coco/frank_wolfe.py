@@ -147,7 +147,6 @@ def step_quadratic(
 
     The step size is found by exact line search.
 
-
     Args:
       domain: convex set K with the linear oracle `lmo`.
       run: state at the start of the round.

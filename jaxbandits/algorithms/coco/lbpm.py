@@ -6,7 +6,8 @@
       z' = z_m - eta (sum of e_t),      l_m+1 = max(0, l_m + eta_l (sum of g_t^+(x_t) - K theta l_m))
       y_m+1, z_m+1 = close infeasible projection of z' from y_m on the shrunk set, to accuracy delta^2 / 3
 
-Notation: the symbols are those of `lpm`; M is the field `value_bound`, and r is the `inner_radius` of the domain.
+Notation: the symbols are those of `lpm`; M is the field `value_bound`, r is the `inner_radius` of the domain, and delta
+is $c T^{-1/4}$ by default.
 """
 
 from typing import ClassVar, NamedTuple
@@ -51,8 +52,8 @@ class LBPM(BanditLearner):
     Deviations:
       * The method and its constants are our reconstruction [reconstructed]; $eta = R (d M)^{-1/2} T^{-3/4}$ is taken
         from the bandit theorem of Garber & Kretzu (2022). That theorem has $K = 6 d M sqrt(T)$, which exceeds T unless
-        T is very large; here $K = sqrt(T)$ [ours]. The step therefore depends on the units of the losses: if losses,
-        constraints, M and G are multiplied by s, then the step is multiplied by $sqrt(s)$.
+        T is very large; here $K = sqrt(T)$ [ours]. The step depends on the units of the losses: if losses, constraints,
+        M and G are multiplied by s, then the step is multiplied by $sqrt(s)$.
       * `c` [ours]: $delta = c T^{-1/4}$ with $c = 0.9 r$ by default. The field `delta` overrides this value and must be
         below r.
       * `estimator` [ours]: `TwoPoint()` needs two values per round.

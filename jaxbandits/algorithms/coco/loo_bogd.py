@@ -44,10 +44,9 @@ class LOOBOGD(BlockLearner):
       * `cut_first` [ours]: the squared distance that determines the step of the projection is computed after y' has
         been scaled back to the ball of radius R, which allows larger steps. With `cut_first = False` it is computed
         before that, as printed.
-      * With the default $eps = 60 R^2 T^{-1/2}$ a projection returns $x_m$ unless the distance from $x_m$ to y' exceeds
-        $sqrt(180) R T^{-1/4}$. For $T <= 2025$ no point of the ball is at this distance from $x_m$, and for $T <=
-        32400$ no point of the ball is at this distance from $x_1 = 0$, so that x never moves. `practical` has a smaller
-        eps. [printed]
+      * With the default $eps = 60 R^2 T^{-1/2}$ a projection returns $x_m$ unless the distance from $x_m$ to y', scaled
+        back to the ball, exceeds $sqrt(180) R T^{-1/4}$. For $T <= 2025$ no point of the ball is so far from $x_m$, and
+        for $T <= 32400$ none is so far from $x_1 = 0$, so that x never moves. `practical` has a smaller eps. [printed]
       * `most_calls` [ours]: the maximum number of oracle calls in one projection; `diagnostics` reports the projections
         that stopped early.
 

@@ -41,12 +41,14 @@ class LPM(BlockLearner):
     This is a reconstruction from the abstract of the paper (T linear minimisations, first-order access to $g_t$, a
     Lagrangian primal-dual method), since the pseudo-code could not be obtained. The results here do not apply to the
     original method. The multiplier can be interpreted in two ways. By default it is damped, as the drift argument for
-    the quoted rates requires. A damped multiplier is $eta_l$ times the violation of the last block. In the experiments
-    that reproduce the figures of Wang, Wan & Zhang (AAAI 2025), it is below 0.001, so that LPM plays nearly the same
-    points as LOO-BOGD. In the second interpretation, the preset `queue`, theta is 0. In their related work, Wang, Wan &
-    Zhang describe the method as LOO-BOGD "under the drift-plus-penalty framework", in which a queue accumulates the
-    violations. The multiplier $l_m$ is then $eta_l$ times $Q_t$. These experiments use `queue` with a tuned $eta_l$.
-    The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any shape (`domains.points`).
+    the quoted rates requires. A damped multiplier is $eta_l$ times a sum of the violations of the blocks, whose weights
+    decay by the factor $1 - eta_l K theta$ per block; for the defaults and $T <= 10^4$ this factor is 0. In the
+    experiments that reproduce the figures of Wang, Wan & Zhang (AAAI 2025), a damped multiplier is below 0.001, so that
+    LPM plays nearly the same points as LOO-BOGD. In the second interpretation, the preset `queue`, theta is 0. In their
+    related work, Wang, Wan & Zhang describe the method as LOO-BOGD "under the drift-plus-penalty framework", in which a
+    queue accumulates the violations. The multiplier $l_m$ is then $eta_l$ times $Q_t$. The experiments use `queue` with
+    a tuned $eta_l$. The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any shape
+    (`domains.points`).
 
     Guarantee:
       The rates that the literature quotes for LPM are $O(T^{3/4} sqrt(log T))$ for the regret and $Q_T = O(T^{7/8})$.

@@ -51,8 +51,8 @@ class OFWTVC(PointLearner):
       `eta_scale` or `step_cap` above 1.
 
     Deviations:
-      * `step_cap`: inf [printed], 1 [ours]. As printed, (12) takes steps of size 2 and $sqrt(2)$ in the first rounds of
-        an epoch, so that the iterates leave K; Hazan & Kale cap the steps at 1.
+      * `step_cap`: inf [printed], 1 [ours]. As printed, (12) takes steps of size 2, $sqrt(2)$ and 1.15 in the first
+        rounds of an epoch, so that the iterates may leave K; Hazan & Kale cap the steps at 1.
       * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above $beta G gamma = 1
         / (64 D)$; with G~ = 1, eta is too small by the factor 64 D, and the iterate oscillates around $x_1$. The
         default beta G gamma is a lower bound on every target of the doubling in line 5, so that the constants of the
@@ -97,7 +97,7 @@ class OFWTVC(PointLearner):
 
     @classmethod
     def printed(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
-        """Use Algorithm 1 as printed with the constants of Theorem 1; the steps may exceed 1, so that x leaves K."""
+        """Use Algorithm 1 as printed with the constants of Theorem 1; steps may exceed 1, so that x may leave K."""
         return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0, "step_cap": math.inf} | changes)
 
     @classmethod

@@ -38,7 +38,11 @@ class GroupLearner(abc.ABC):
         None, doc="w_1, first model, any pytree of arrays; None: domain.zero (the centre if W is a ball)"
     )
     lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
-    diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
+    diameter_sq: ArrayLike | None = param(
+        None,
+        "(0, inf)",
+        "D^2, range of ||w - w_1||^2 / 2; None: derived from the diameter (B^2 / 2 on a ball of radius B)",
+    )
     w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the step of w; the theory uses 1")
     q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the step of q and of gamma; the theory uses 1")
     step_w: ArrayLike | None = param(
@@ -76,8 +80,8 @@ class GroupLearner(abc.ABC):
         """Return D^2 and G; the defaults are the range of ||w - w_1||^2 / 2 over W, and sqrt(d).
 
         The default sqrt(d) is meant for linear models on features with unit variance. If w_1 is the centre of a ball
-        with radius B, D^2 is B^2 / 2; otherwise D^2 is half of the squared diameter. If W has no diameter, `check`
-        requires explicit steps, which do not need D^2.
+        in some norm, D^2 is B^2 / 2 for half of the diameter, B; otherwise D^2 is half of the squared diameter. If W is
+        unbounded, `check` requires `diameter_sq` or explicit steps, which do not need D^2.
         """
         diameter_sq, lipschitz = self.diameter_sq, self.lipschitz
         if diameter_sq is None:

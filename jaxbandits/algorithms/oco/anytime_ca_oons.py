@@ -29,8 +29,9 @@ class AnytimeCAOONS:
       add up.
     Deviations:
       * [reconstructed] $N_1 = 0$ is read as 1.
-      * [ours] The state has a fixed size. From round 2^(n_base + 1) on, every epoch has `n_base` base learners, and the
-        guarantee requires $||u||$ <= 2^n_base. The field `learner.horizon` is not used.
+      * [ours] The state has a fixed size. From round 2^(n_base + 1) on, every epoch has `n_base` base learners, fewer
+        than $N_k$, and the horizon 2^n_base, and the guarantee requires $||u||$ <= 2^n_base. The field
+        `learner.horizon` is not used.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Remark 4.4 and Algorithm 2.
     """

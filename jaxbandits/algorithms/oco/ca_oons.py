@@ -12,8 +12,8 @@ The field `meta_loss` selects the losses of the base learners:
     "value"   l_t^j = f_t(x_t^j) - f_t(0)                             needs the loss function
 
 All three coincide for linear losses. Notation: G is the field `lipschitz`, N is `n_base` and T is `horizon`; c_eta,
-$c_A$, c_corr = 64, 4, 32. The cost per round is $O(N d^3 + N K)$ with K <= 3N/2 middle learners, and the memory is $O(N
-d^2 + N K)$.
+$c_A$, c_corr, c_meta = 64, 4, 32, 32. The cost per round is $O(N d^3 + N K)$ with K <= 3N/2 middle learners, and the
+memory is $O(N d^2 + N K)$.
 """
 
 import math
@@ -53,22 +53,23 @@ class CAOONS:
     """Comparator-adaptive OONS for a known Lipschitz constant and an unknown, possibly infinite diameter.
 
     The meta algorithm combines N base learners, whose radii double from one to the next, as experts with losses on
-    different scales. A round queries N + 1 gradients with `meta_loss="played"`, N gradients with `"paper"` or
-    `"value"`, and a single gradient with `base_grad="played"` (which is not possible with `"paper"`).
+    different scales. A round queries N + 1 gradients with `meta_loss="played"`, and N gradients with `"paper"` or
+    `"value"`. With `base_grad="played"` it queries a single gradient, or N + 1 gradients with `"paper"`.
 
     Guarantee: Theorem 4.1. For convex smooth $F_t$ and gradients of norm at most G, $E R_T(u) = O~(max(2, ||u||)^2 +
-      max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$ for all u simultaneously. The proof needs inequality
-      (5), which fails for non-linear losses; the theorem holds as stated for linear losses, for which the three meta
-      losses coincide. For the loss "value" the theorem follows from Jensen's inequality, with the larger variance of
-      $sup_x ||grad f_t - grad F_t||$. For the loss "played" the regret bound follows from convexity at $x_t$, but the
-      step to $sigma^2$ is not proven. The start-up cost is at least about $128 G D_i ln(...) + 384 G$.
+      max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$ for all u simultaneously, with $sigma^2_{1:T}$ and
+      $Sigma^2_{1:T}$ as in `OONS`. The proof needs inequality (5), which fails for non-linear losses; the theorem holds
+      as stated for linear losses, for which the three meta losses coincide. For the loss "value" the theorem follows
+      from Jensen's inequality, with the larger variance of $sup_x ||grad f_t - grad F_t||$. For the loss "played" the
+      regret bound follows from convexity at $x_t$, but the step to $sigma^2$ is not proven. The start-up cost, a
+      constant in the bound, is at least about $128 G D_i ln(1 / p'_{1,k}) + 384 G$, for the smallest $D_i >= ||u||$ and
+      its first middle learner k (`msmwc_master`).
     Deviations:
       * [ours] The default is `meta_loss="played"`; "paper" is the surrogate as printed, for which (5) can fail in a
         single round. For $f(x) = sqrt(1 + (x - 8)^2) - 1$, which satisfies all assumptions with $sigma = 0$, the
         printed algorithm stays at $x = 4$ and its regret grows by $sqrt(17) - 1$ per round. "value" is another
         correction [ours].
-      * [ours] With `base_grad="played"` all base learners receive grad $f_t(x_t)$. This variant needs one gradient per
-        round, and no theorem covers it.
+      * [ours] With `base_grad="played"` all base learners receive grad $f_t(x_t)$. No theorem covers this variant.
       * [reconstructed] The logarithm in N = ceil(log T) is to base 2, and N is at least 1. In the meta algorithm the
         square of the correction, which the paper omits, is restored, and the middle learners have the rates $2 beta_k$
         (`msmwc_master`).

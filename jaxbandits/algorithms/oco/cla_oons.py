@@ -52,11 +52,12 @@ class CLAOONS(GradientLearner):
 
     Guarantee: Theorem 4.5. For convex smooth $F_t$ and every u, $E R_T(u) = O~(||u||^2 (sqrt(sigma^2_{1:T}) +
       sqrt(Sigma^2_{1:T})) + G^2 ||u||^2 + ||u||^4 + G ||u||^3 + G^2 sqrt(sigma_{1:T} + Gfrak_{1:T}))$, where
-      $sigma_{1:T}$ is the sum of the standard deviations and Gfrak_{1:T} is the sum of the largest norms of the mean
-      gradients. (The first term of the proof has 1 + $||u||^2$.) There are at most log2(T) / 2 + 2 restarts. The
-      algorithm is *not* scale-free, since $B_0$, $D_1 = 1$ and $A_t$ have units.
+      $sigma^2_{1:T}$ and $Sigma^2_{1:T}$ are as in `OONS`, $sigma_{1:T}$ is the sum of the standard deviations and
+      Gfrak_{1:T} is the sum of the largest norms of the mean gradients. (The first term of the proof has 1 +
+      $||u||^2$.) There are at most log2(T) / 2 + 2 restarts. The algorithm is *not* scale-free, since $B_0$, $D_1 = 1$
+      and $A_t$ have units.
     Deviations:
-      * [printed] The step size is taken from Appendix E, whose second term contains no $D_t$, since Algorithm 4 does
+      * [printed] The step size, whose second term contains no $D_t$, is taken from Appendix E, since Algorithm 4 does
         not state a step size. Appendix E bounds max_t $D_t$ by $sqrt(T)$; the correct bound is $2 sqrt(T)$.
       * [reconstructed] The sum V in the step size is over the current epoch. At a restart, the printed algorithm
         computes an update and discards it.

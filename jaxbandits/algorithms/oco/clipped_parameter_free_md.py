@@ -45,8 +45,8 @@ class ClippedParameterFreeMD(GradientLearner):
       * [reconstructed] The algorithm combines two reductions, clipping with hints and an artificial constraint; the
         paper does not print this combination. The inner learner uses each new hint as its G immediately, and $V_t$ has
         the lower bound $4 h_t^2$.
-      * [printed] The gradient of the inner learner is halved only outside the ball, as in the benchmark that defined
-        this baseline. The constraint reduction halves it everywhere, which `halved = True` reproduces.
+      * [reconstructed] The gradient of the inner learner is halved only outside the ball. The constraint reduction
+        halves it everywhere, which `halved = True` reproduces.
     Numerics: the statements for `ParameterFreeMD` hold
       (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
     References: A. Cutkosky, "Artificial Constraints and Hints for Unbounded Online Learning", COLT 2019,

@@ -6,9 +6,9 @@
 
     h_t = l_{t-1};   rate_j (beta_j in the paper) and c = 32 are the fields `rate` and `c_meta`
 
-The composition of all steps is `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))` (`numerics.entropy`).
-The state therefore holds only the compensated sum of the corrected losses, and a round solves for one multiplier nu
-instead of two. The cost per round and the memory are $O(N)$.
+The composition of all steps is `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))`, where the multiplier nu
+normalises the sum of the weights to 1 (`numerics.entropy`). The state therefore holds only the compensated sum of the
+corrected losses, and a round solves for one multiplier instead of two. The cost per round and the memory are $O(N)$.
 """
 
 import math

@@ -1,15 +1,15 @@
 """MsMwC-Master: MsMwC over MsMwC learners, for experts of unknown scale (Chen, Luo & Wei, COLT 2021).
 
-The loss of expert j = first..last in a round is at most $G 2^j$. Middle learner k, with rate $beta_k = 1 / (c 2^k)$,
-plays weights $w^k$ on the experts Z(k) = {j : G 2^j <= 2^(k-2)}. The top learner mixes the middle learners of the set S
-of equation (7):
+The loss of expert j = first..last in a round is at most $G 2^j$ in absolute value. Middle learner k plays weights $w^k$
+on the experts Z(k) = {j : G 2^j <= 2^(k-2)}. The top learner, MsMwC with the rates $beta_k = 1 / (c 2^k)$, mixes the
+middle learners of the set S of equation (7):
 
     S     = {k : G 2^j <= 2^(k-2) <= G 2^j sqrt(T) for some j},       p'_{1,k} proportional to beta_k^2
     H_t^k = <w_t^k, h_t>,   p_t = argmin_p <p, H_t> + D_phi(p, p'_t),   w_t = sum_k p_{t,k} w_t^k
     L_t^k = <w_t^k, l_t>,   b_t^k = c beta_k (L_t^k - H_t^k)^2,   p'_{t+1} = argmin_p <p, L_t + b_t> + D_phi(p, p'_t)
 
-Every middle learner is MsMwC with hints $h_t$, losses $l_t$ and the single rate $2 beta_k$. Notation: $c = 32$ is the
-field `c_meta`.
+Middle learner k is MsMwC with hints $h_t$, losses $l_t$ and the single rate $2 beta_k$. Notation: $c = 32$ is the field
+`c_meta`, and D_phi is defined in `msmwc`.
 
 The steps of MsMwC have a closed form (`numerics.entropy`). The weights of a middle learner with a single rate are
 therefore a softmax over Z(k) of `-2 beta_k (sum_s l_s + h_t + 2 c beta_k sum_s (l_s - h_s)^2)`. The two sums `[N]` are
@@ -79,16 +79,16 @@ def middle_learners(
 ) -> Middle:
     """Return the set S of equation (7) for expert scales G 2^first, ..., G 2^(first + n_active - 1).
 
-    With a = ceil(log2 G) and b = floor(log2(G sqrt(T))), the set consists of the integers from a + first + 2 to b +
-    last + 2. For T < 4 this interval may be empty (b < a); the set then contains only a + first + 2. Powers of two are
-    compared exactly, by the exponents of floating-point numbers.
+    With a = ceil(log2 G), b = floor(log2(G sqrt(T))) and last = first + n_active - 1, the set consists of the integers
+    from a + first + 2 to b + last + 2. For T < 4 the set of equation (7) may be empty (b < a); the result then contains
+    only a + first + 2. Powers of two are compared exactly, by the exponents of floating-point numbers.
 
     Args:
       n_experts: N, number of experts (static).
       first: exponent of the smallest scale (static).
       lipschitz: G, > 0.
       horizon: T, 1 <= T <= 2^(first + N - 1).
-      c_meta: weight of the corrections; middle learner k has the rate 1 / (c_meta 2^k).
+      c_meta: weight of the corrections; the rate beta_k is 1 / (c_meta 2^k).
       n_active: number of active experts; the others have weight 0. None: all N.
     """
     dtype = jnp.result_type(float)

@@ -35,7 +35,8 @@ class OptimisticFTRL2022(GradientLearner):
 
     Guarantee: for convex losses with bounded gradients whose means $F_t$ are L-smooth, the expected regret against
       every fixed point is of the order $D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})$ plus terms that do not grow with
-      T (Theorem 5 of the paper, which defines the variance by the largest deviation over the domain).
+      T, with the notation of `OONS` (Theorem 5 of the paper, which defines the variance by the largest deviation over
+      the domain).
     Deviations:
       * [reconstructed] nu is 2 D G with G from `lipschitz`. Two versions of Theorem 5 are quoted in the literature; the
         other version, nu = L D^2 + D G^2, adds terms of different units. `offset` sets nu directly.

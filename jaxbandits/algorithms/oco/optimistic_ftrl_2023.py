@@ -34,8 +34,9 @@ class OptimisticFTRL2023(GradientLearner):
     """Optimistic follow-the-regularised-leader whose step size does not depend on G; the hint is the last gradient.
 
     Guarantee: for convex losses whose means $F_t$ are smooth, the expected regret against every fixed point is
-      $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T; no bound on the gradients
-      is needed, and the plays do not change when all losses are multiplied by a constant.
+      $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ plus terms that do not grow with T, with the notation of
+      `OONS`; no bound on the gradients is needed, and the plays do not change when all losses are multiplied by a
+      positive constant.
     Deviations:
       * [printed] The step size is quoted from a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [reconstructed] The regulariser is assumed to be $||x||^2 / (2 eta_t)$, half of the 2022 form.

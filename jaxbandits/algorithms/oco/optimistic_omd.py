@@ -35,7 +35,7 @@ class OptimisticOMD(GradientLearner):
     """Optimistic gradient descent with two projections per round and a data-dependent step size; the hint is g_{t-1}.
 
     Guarantee: for convex losses with gradients bounded by G whose means $F_t$ are smooth, the expected regret against
-      every fixed point is $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T, where
+      every fixed point is $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ plus terms that do not grow with T, where
       $sigma^2_{1:T}$ is the cumulative variance of the gradients and $Sigma^2_{1:T}$ is the cumulative variation of
       their means. For every sequence of losses and every T the regret is $O(D sqrt(delta + G^2 + V_T))$.
     Deviations:

@@ -28,7 +28,7 @@ class ScaleFreeFTRLState(NamedTuple):
 
 @pytree
 class ScaleFreeFTRL(GradientLearner):
-    """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a constant.
+    """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a positive constant.
 
     Guarantee: for convex losses, for every u and every T the regret is $O((1 + ||u||^2) G sqrt(T))$ on $R^d$, where G =
       max_t $||g_t||$ is not a parameter of the algorithm. The bound is quadratic in $||u||$, since no parameter is
