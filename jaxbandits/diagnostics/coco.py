@@ -1,10 +1,10 @@
 """Certificates of the constrained learners, as functions of a `Round` for meters.
 
-Meter("gap", meters.diagnostic("gap"), "last")                       upper bound on F_t(x_t) - min F_t, a certificate
-Meter("oracle_calls", meters.diagnostic("oracle_calls"), "sum")      total number of linear minimisations
-Meter("weight", meters.diagnostic("weight"), "max")                  largest weight of the constraint violation
-Meter("lemma_4", meters.lemma_4, "max")                              at most 1 if Lemma 4 holds
-Meter("gap_excess", meters.gap_excess, "max")                        at most 0 if the gap is a valid certificate
+    Meter("gap", meters.diagnostic("gap"), "last")                   upper bound on F_t(x_t) - min F_t, a certificate
+    Meter("oracle_calls", meters.diagnostic("oracle_calls"), "sum")  total number of linear minimisations
+    Meter("weight", meters.diagnostic("weight"), "max")              largest weight of the constraint violation
+    Meter("lemma_4", meters.lemma_4, "max")                          at most 1 if Lemma 4 holds
+    Meter("gap_excess", meters.gap_excess, "max")                    at most 0 if the gap is a valid certificate
 
 Here `meters` is this module. The last two meters, and `oracle_shortfall`, are for the learners that take one
 Frank-Wolfe step per round on a quadratic, OFW-TVC and SCOFW-TVC. `lemma_4` and `gap_excess` project onto the domain,
@@ -82,7 +82,7 @@ def followed_quadratic(played: Any) -> FollowedQuadratic:
     if isinstance(run, QuadraticIterate):
         weight = played.algorithm.curvature * (played.t + 1)
         return FollowedQuadratic(0.5 * weight, points.scale(run.lin, -1.0 / weight))
-    raise InputError(f"{type(played.algorithm).__name__} does not follow a quadratic by single Frank-Wolfe steps")
+    raise InputError(f"{type(played.algorithm).__name__} does not follow a quadratic with one Frank-Wolfe step a round")
 
 
 def lemma_4(played: Any) -> jax.Array:

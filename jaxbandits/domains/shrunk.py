@@ -23,8 +23,8 @@ class Shrunk:
     """`{(1 - shrink) x + shrink c: x in base}`. The methods `lmo`, `project` and `contains` exist if `base` has them.
 
     The centre c is `base.center`, the centre of the largest ball inside `base`. A set without interior points has no
-    such centre and cannot be shrunk. If learners would start on `base` from x, they start here from the image `(1 -
-    shrink) x + shrink c`.
+    such centre and cannot be shrunk. Learners start from `(1 - shrink) x + shrink c`, where x is the point from which
+    they start on `base`.
     """
 
     base: Any = param(factory=L2Ball, doc="the set K; it needs center and inner_radius")

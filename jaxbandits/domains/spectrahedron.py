@@ -22,8 +22,8 @@ class Spectrahedron:
     It is the convex hull of 0 and of all matrices `radius * u u'` with unit vectors u. A direction is replaced by its
     symmetric part, which alone determines its inner product with a symmetric X. The linear oracle needs one
     eigenvector. Up to $n = 64$ it is exact; for larger n it comes from `iterations` steps of Lanczos' method with full
-    reorthogonalisation, so that the answer is a point of the set whose value is close to the best. For $n >= 2$ the
-    set has no interior points in $R^{n x n}$.
+    reorthogonalisation, so that the answer is a point of the set whose value is usually close to the best. For $n >= 2$
+    the set has no interior points in $R^{n x n}$.
     """
 
     radius: ArrayLike = param(1.0, "(0, inf)", "largest trace")

@@ -1,16 +1,16 @@
 """Upper quantiles of beta distributions, by one or two evaluations of the incomplete beta function.
 
-In z = log(x / (1 - x)) the density of Beta(a, b) is exp(-phi(z)) up to a constant, with its mode at x = p = a / n,
-n = a + b, and phi' = n (x - p). Let r be the square root of 2 (phi(z) - phi(mode)) = 2 n kl(p, x), with the sign of x -
-p. Up to terms of the order 1 / n, r + log(phi' / (r sqrt(n p (1 - p)))) / r has the tails of a normal distribution
-(Temme, SIAM J. Math. Anal. 13, 1982; Barndorff-Nielsen's r*). The quantile u of the normal distribution therefore gives
-a starting value,
+Let n = a + b and p = a / n. In z = log(x / (1 - x)) the density of Beta(a, b) is exp(-phi(z)) up to a constant, with
+its mode at x = p, and phi' = n (x - p). Let r be the square root of 2 (phi(z) - phi(mode)) = 2 n kl(p, x), with the
+sign of x - p. Up to terms of the order 1 / n, r + log(phi' / (r sqrt(n p (1 - p)))) / r has the tails of a normal
+distribution (Temme, SIAM J. Math. Anal. 13, 1982; Barndorff-Nielsen's r*). The quantile u of the normal distribution
+therefore gives a starting value,
 
     kl(p, x) = u^2 / (2 n),   then   z - log(phi' / (u sqrt(n p (1 - p)))) / phi'
 
-with an error of at most 0.012 in x. Halley's method for log S(z) = log tail, S the survival function, needs the hazard
-rate h = density / S and its derivative h (a - n x + h). The method converges with third order: one step is enough in
-float32, two steps in float64.
+with an error of at most 0.012 in x. Halley's method for log S(z) = log tail, where S is the survival function, needs
+the hazard rate h = density / S and its derivative h (a - n x + h). The method converges with third order: one step is
+enough in float32, two steps in float64.
 """
 
 import jax

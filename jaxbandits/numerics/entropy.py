@@ -9,8 +9,8 @@ after the losses l_1, l_2, ... the weights are `p_i = q_i exp(-rate_i (sum_s l_s
 therefore store the sum of its losses instead of its weights, and compute a single multiplier when it makes a decision.
 With equal rates the step is a softmax.
 
-A coordinate with `log q = -inf` is excluded. The logarithms of the weights are computed, because exponentials overflow
-in float32 if the rates span a factor of 2^15.
+A coordinate with `log q = -inf` is excluded. The logarithms of the weights are computed, because exponentials may
+overflow in float32 if the rates span a factor of 2^15.
 """
 
 from typing import Any

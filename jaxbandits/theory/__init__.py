@@ -1,1 +1,1 @@
-"""Theorems of the papers as functions that return explicit bounds with all constants; one file per paper or topic."""
+"""Bounds of the papers' theorems as functions, most of them with all constants; one file per paper or topic."""

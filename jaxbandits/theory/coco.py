@@ -45,9 +45,9 @@ def constants(G: float, D: float, T: float, alpha: float) -> tuple[float, float]
 def theorem_3(G: float, D: float, T: float, *, dim: int, M: float, r: float, c: float) -> Bounds:
     """Return the bounds of BFW-TVC on the expected regret and on the violation, with the constants of the proof.
 
-    G, D and T are as in `theorem_1`; d M bounds the gradient estimates, r is the radius of the ball in K, and delta = c
-    T^(-1/4). C_2 in the statement is C_3 in the proof. Equation (54) omits a factor 2 D of T sqrt(eps), which is
-    restored here; the term 1 of C_2 therefore becomes max(1, D / 4).
+    G, D and T are as in `theorem_1`; d M / delta bounds the gradient estimates for delta = c T^(-1/4), and r is the
+    radius of the ball in K. C_2 in the statement is C_3 in the proof. Equation (54) omits a factor 2 D of T sqrt(eps),
+    which is restored here; the term 1 of the statement's C_2 therefore becomes max(1, D / 4).
     """
     first, second = _constants_3(G, D, dim=dim, M=M, r=r, c=c)
     power = T**0.75

@@ -8,10 +8,10 @@ from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 def theorem_1(algorithm: HvtUCB, rounds: np.ndarray, noise_power: np.ndarray) -> np.ndarray:
     """Return the explicit bound `[..., M]` in the proof of Theorem 1.
 
-        4 beta_t (sqrt(2 kappa (sum nu^2 + 1)) + 4 c L kappa / sqrt(lambda))
+        4 beta_t (sqrt(2 kappa (sum nu^2 + 1)) + 4 c L kappa / sqrt(lambda)),   c = beta_0 / tau0 + 107 ell
 
-    The paper prints the second term without the factor 4, since its proof uses w_t^{-2} = beta_{t-1} / (tau_0 t^e),
-    which is four times too small.
+    The other symbols are those of `hvt_estimator`. The paper prints the second term without the factor 4, since its
+    proof uses w_t^{-2} = beta_{t-1} / (tau_0 t^e), which is four times too small.
 
     Args:
       algorithm: an instance of the preset `theory` (lambda = d, alpha = 4, L = 1, delta = 1/(8T), sigma_min =
