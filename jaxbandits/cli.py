@@ -20,11 +20,11 @@ _GC_THRESHOLD = 300_000  # objects: more than JAX, this package and the traces o
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    The code is 0 for success, 1 if parts of a sweep, runs or checks failed or are not done, 2 for invalid input or an
+    The code is 0 for success, 1 if runs, checks or parts of a sweep failed or are unfinished, 2 for invalid input or an
     error of the operating system, 130 after SIGINT, 141 if the output pipe was closed, and 143 after SIGTERM.
 
     Args:
-      argv: arguments of the command line; None: those of the process.
+      argv: arguments of the command line; None for those of the process.
     """
     from jaxbandits.base.errors import InputError
 

@@ -1,4 +1,4 @@
-"""Run a user's Python file that registers algorithms, as in `jaxbandits sweep my.toml --plugin my_file.py`."""
+"""Run a user's Python file that registers algorithms and more, as in `jaxbandits sweep my.toml --plugin my_file.py`."""
 
 import importlib.util
 import os
@@ -23,8 +23,8 @@ def load(path: str | os.PathLike[str]) -> None:
         `register_experiment`.
 
     Raises:
-      InputError: if the file does not exist, its name is not a valid module name or is that of another module, or its
-        code raises an exception.
+      InputError: if the file does not exist, its name does not end in .py, is not a valid module name or is that of
+        another module, or its code raises an exception.
     """
     with _loading:
         _load(path)
@@ -60,7 +60,7 @@ def _load(path: str | os.PathLike[str]) -> None:
 
 
 def _line(error: BaseException, file: Path) -> str:
-    """Return the line of the file that failed, "" if unknown."""
+    """Return text such as ", line 3" for the line of the file that failed; "" if unknown."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"
     line, trace = None, error.__traceback__

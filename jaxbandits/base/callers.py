@@ -8,10 +8,9 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def user_stacklevel() -> int:
-    """Return the `stacklevel` with which a warning of the calling function points to the innermost frame of other code.
+    """Return the `stacklevel` with which a warning of the caller points to the innermost frame outside this package.
 
-    Other code is code outside this package. Frames of `contextlib` do not count, because its decorators put them
-    between functions of this package.
+    Frames of `contextlib` are skipped too, because its decorators put them between functions of this package.
     """
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, contextlib.__file__)):

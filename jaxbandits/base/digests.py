@@ -19,14 +19,14 @@ def digest(value: object) -> str:
 
 
 def array_digest(array: np.ndarray) -> str:
-    """Return a digest of an array: of its type, shape and bytes."""
+    """Return a digest of the type, shape and bytes of an array."""
     head = f"{array.dtype.name} {array.shape} ".encode()
     return _sha(head, np.ascontiguousarray(array))
 
 
 @functools.cache
 def package_digest() -> str:
-    """Return a digest of the source of this package: of the path and content of every .py file."""
+    """Return a digest of the paths and contents of all .py files of this package."""
     paths = sorted(_PACKAGE.rglob("*.py"))
     parts = ((str(path.relative_to(_PACKAGE)).encode(), path.read_bytes()) for path in paths)
     return _sha(*itertools.chain.from_iterable(parts))

@@ -1,4 +1,4 @@
-"""Exception for invalid input, with one-line messages that state the allowed values."""
+"""Exception for invalid input, and text for its messages."""
 
 import difflib
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ class InputError(ValueError):
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
-    """Return an `InputError` for an unknown name; its message suggests the closest known names."""
+    """Return an `InputError` for an unknown name; its message suggests close names, or lists all if none is close."""
     names = sorted(known)
     by_lower_case = {known.casefold(): known for known in reversed(names)}  # `heavy-oful` is close to `HEAVY-OFUL`
     matches = difflib.get_close_matches(str(name).casefold(), by_lower_case, n=3, cutoff=0.4)
@@ -19,6 +19,6 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
 
 
 def format_value(value: object) -> str:
-    """Return the repr of a value on one line, shortened to 60 characters, for error messages."""
+    """Return the repr of a value on one line of at most 60 characters, for error messages."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

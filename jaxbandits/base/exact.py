@@ -1,4 +1,4 @@
-"""Equality of type and bits, for keys.
+"""Keys of values that are equal only if the types and bits of the values are equal.
 
 Python's `==` does not distinguish 1, True and 1.0, nor 0.0 and -0.0, but programs compiled for them compute different
 numbers. Static fields and caches of programs compare these keys instead.
@@ -15,10 +15,10 @@ import numpy as np
 
 
 def exact_key(value: object) -> Hashable:
-    """Return a key of a value; keys are equal only if the values have equal types and bits.
+    """Return a key of a value that distinguishes types and bits.
 
     Lists, tuples, frozen sets, slices, dataclasses and partial functions are compared entry by entry, and numbers bit
-    by bit. Objects of any other type are compared by their type and their own `==`.
+    by bit. Objects of other types are compared by their type and their own `==`.
     """
     kind = type(value)
     if isinstance(value, np.generic):

@@ -1,8 +1,8 @@
-"""Atomic files with checksums, and locks on directories.
+"""Atomic writing of files, checksums, and locks on directories.
 
-A file is written under a temporary name, synced and renamed, so that the previous file remains if the process is
-killed. The temporary name is random, and no file of that name may exist. In a directory to which other users may write,
-links that they created are therefore not followed. Nothing is pickled, and reading a file never executes code.
+A file is written under a temporary name, synced and renamed, so that the previous file remains if the process is killed
+before the renaming. The temporary name is random, and no file of that name may exist, so that writing follows no link
+that another user has put into the directory. Nothing is pickled, and reading a file never executes code.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ def path_of(value: object, what: str = "the name of a file must be a string or a
       what: first part of the error message, which says what the value must be.
 
     Raises:
-      InputError: if the value is neither text nor a path, or is text that cannot be a path.
+      InputError: if the value is neither text nor a path, is empty, or contains characters that no path can contain.
     """
     text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text:
@@ -131,19 +131,19 @@ def make_directory(directory: Path) -> None:
 
 
 def _refusal(directory: Path) -> str:
-    """Return why a directory cannot be written, which `os.access` does not say."""
+    """Return the reason why a directory cannot be written, which `os.access` does not report."""
     read_only = hasattr(os, "statvfs") and os.statvfs(directory).f_flag & os.ST_RDONLY
     return "read-only file system" if read_only else "permission denied"
 
 
 def write_atomically(path: Path, data: bytes, mode: int = 0o666, sync: bool = True) -> None:
-    """Replace a file atomically: if the process is killed, either the old or the new file is complete.
+    """Replace a file atomically: a process that is killed leaves either the old or the new file, and it is complete.
 
     Args:
       path: path of the file.
       data: content of the file.
       mode: permissions of the file, before the umask of the process is applied.
-      sync: True to wait until the disk has the content; otherwise a crash of the machine may damage the new file.
+      sync: True to wait until the content is on the disk; otherwise a crash of the machine may damage the new file.
 
     Raises:
       InputError: if the path cannot be written (full disk, read-only directory); the message names it.
@@ -205,7 +205,7 @@ def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False)
 class NpzFile:
     """The arrays of an npz file that `write_npz` wrote.
 
-    The dict `outlines` maps each name to an array of zeros of the same shape and type that takes no memory, so that the
+    The dict `outlines` maps the name of each array to zeros of its shape and type that take no memory, so that the
     sizes are known before any array is read.
     """
 
@@ -218,13 +218,14 @@ class NpzFile:
 
     @property
     def is_stored(self) -> bool:
-        """True if no array is compressed, so that arrays that are read take no more memory than the file."""
+        """True if no array is compressed, so that the arrays take no more memory than the file."""
         return all(info.compress_type == zipfile.ZIP_STORED for info in self._archive.infolist())
 
     def read(self, name: str) -> np.ndarray:
         """Read an array and compare it with its checksum.
 
-        If the compression ratio is large, the checksum is first compared in chunks, because files may be untrusted.
+        If the compression ratio is large, the checksum is first computed in chunks, because an untrusted file could
+        expand to more than the memory.
 
         Raises:
           ValueError: if the array differs from its checksum.
@@ -237,7 +238,7 @@ class NpzFile:
         return _read_array(self._archive.read(member), self._checksums[name])
 
     def read_increasing(self, name: str) -> np.ndarray:
-        """Read an array of increasing whole numbers, after a check that such numbers can have its compression ratio.
+        """Read an array of increasing whole numbers, after a check that its compression ratio is possible for these.
 
         Raises:
           ValueError: if the compression ratio is too large for increasing numbers, or the array differs from its
@@ -266,7 +267,7 @@ class NpzFile:
         return self._archive.read(member)
 
     def _outline(self, member: str) -> np.ndarray:
-        """Return zeros without memory, of the shape and type of an array, which must agree with the member's size."""
+        """Return zeros that take no memory, with an array's shape and type, with which the member's size must agree."""
         with self._archive.open(member) as file:
             version = np.lib.format.read_magic(file)
             read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -382,7 +383,7 @@ def _content(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn any error of a parser into an `InputError` of one line that calls the file damaged."""
+    """Turn any error of a parser into an `InputError` whose message, of one line, says that the file is damaged."""
     try:
         yield
     except InputError:

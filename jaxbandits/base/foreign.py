@@ -16,8 +16,8 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
 def has_foreign_code(*objects: Any) -> bool:
     """Return whether objects contain foreign code, directly or in their fields or in containers.
 
-    Foreign code is a class or function of another package, a method of another package that replaces a method in a
-    class of this package, or an object of an unknown type.
+    Foreign code is a class from outside this package, a function from outside this package, JAX and the standard
+    library (also if it replaces a method of this package), a function with a closure, or an object of an unknown type.
     """
     seen: set[int] = set()
 
@@ -42,14 +42,17 @@ def has_foreign_code(*objects: Any) -> bool:
 
 
 def is_own_class(cls: type) -> bool:
-    """Return whether a class and all its methods, including inherited ones, are defined in this package."""
+    """Return whether a class is of this package and `is_own_function` holds for its methods, inherited ones included.
+
+    Methods whose names begin with two underscores are not checked.
+    """
     members = (item for base in cls.__mro__ if _is_own(base) for item in vars(base).items())
     functions = (_function_of(member) for name, member in members if not name.startswith("__"))
     return _is_own(cls) and all(is_own_function(function) for function in functions if function is not None)
 
 
 def is_own_function(function: object) -> bool:
-    """Return whether a Python function is of this package, JAX or the standard library, or generated for the former."""
+    """Return whether a function is of this package, JAX or the standard library, or generated for an own dataclass."""
     code = getattr(function, "__code__", None)
     if code is None:
         return False

@@ -1,8 +1,8 @@
 """Forms of JSON values, which describe the structure that a file must have when it is read.
 
 A form is a type (a bool is not a number), `[form]` for a list, `{"name": form}` for an object with at least these names
-(`"name?"` for a name that may be missing), `{str: form}` for an object with any names, `(form, None)` for a value that
-may be null.
+(`"name?"` for a name that may be missing), `{str: form}` for an object with any names, or `(form, None)` for a value
+that may be null.
 """
 
 from typing import Any, TypeAlias

@@ -19,8 +19,8 @@ class Columns:
     The argument `role` of the methods is the name of the user's argument, with which error messages begin.
 
     Raises:
-      InputError: if the argument is neither a frame in memory nor a mapping from text to arrays, if a frame has no rows
-        or has two columns of the same name, or if Narwhals, which frames need, is not installed.
+      InputError: if the argument is neither a frame in memory nor a mapping from names to arrays, if a frame has no
+        rows or has two columns of the same name, or if Narwhals, which frames need, is not installed.
     """
 
     def __init__(self, frame: Any):

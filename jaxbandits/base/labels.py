@@ -3,7 +3,7 @@
     number_labels("action", ["b", "a", "b"], names=["a", "b", "c"]).numbers      array([1, 0, 1])
 
 The number of a label is its position in a list of names. The user gives this list, or it consists of the categories of
-a categorical column. Otherwise the list is sorted: numbers, including numbers that are written as text, are sorted by
+a categorical column. Otherwise the list is sorted: numbers, including whole numbers written as text, are sorted by
 value, so that 2 comes before 10, and other text alphabetically. If names were sorted alphabetically, `is_sorted_text`
 is True, because nobody has chosen their order. It is also True for unordered categories in alphabetical order, which
 pandas' astype("category") creates.
@@ -48,7 +48,7 @@ def number_labels(
 
     Args:
       name: name of `values` in error messages.
-      values: `[n]` text, whole numbers, flags or categories, in any container (see `ranges.floats`).
+      values: `[n]` text, numbers, bools or categories, in any container that `ranges.floats` accepts.
       names: all names, in the order of their numbers; if None, the categories of a categorical column, or for other
         columns the sorted entries.
       names_argument: name of `names` in error messages.
@@ -187,7 +187,7 @@ def _texts_of_objects(name: str, needs: str, entries: list[Any]) -> tuple[list[s
 
 
 def _digits_of(name: str, entry: float, row: int) -> str:
-    """Write a float without a fraction as a whole number; ids beyond 2^53 are refused, since they have lost digits."""
+    """Write a float as text, without ".0"; floats beyond 2^53 are rejected, since ids may have lost digits."""
     if entry != entry:
         raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is NaN")
     if abs(entry) > _LARGEST_FLOAT:

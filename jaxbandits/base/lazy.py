@@ -35,7 +35,7 @@ def declared_imports(package: str) -> Mapping[str, str]:
 
 
 def exists(module: str) -> bool:
-    """Return whether a module of this name exists, without running it."""
+    """Return whether a module of this name exists; only its parent packages are imported."""
     return importlib.util.find_spec(module) is not None
 
 

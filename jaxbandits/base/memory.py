@@ -26,13 +26,16 @@ def require(n_bytes: int, what: str, remedy: str, available: int | None = None) 
 
 
 def available_bytes() -> int | None:
-    """Return the number of bytes that this process can allocate; None if the system does not report it."""
+    """Return the free bytes of the machine or of the process's cgroup, whichever are fewer; None if unknown.
+
+    On a system without /proc all memory of the machine counts as free.
+    """
     free = [value for value in (_of_machine(), _of_group()) if value is not None]
     return min(free, default=None)
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Return a number of bytes as text with three digits and a unit, such as "1.25 GB"."""
+    """Return a number of bytes as text with three significant digits and a unit, such as "1.25 GB"."""
     for unit in ("B", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:.3g} {unit}"

@@ -42,8 +42,8 @@ def read_private(directory: Path, name: str) -> bytes | None:
     """Read a file of a directory and return its content, or None if another user can have written the file.
 
     None is also returned for a file that is not regular or has several hard links. The directory and the file are each
-    opened once, the file without following a link. The checks use what was opened, so that it has no effect if either
-    is renamed meanwhile.
+    opened once, the file without following a link. The checks use the open descriptors, so that renaming either one
+    meanwhile has no effect.
 
     Args:
       directory: path of the directory.

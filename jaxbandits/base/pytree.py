@@ -2,11 +2,11 @@
 
 `@pytree` turns a class into a frozen, keyword-only dataclass registered with JAX. Its fields are of three kinds:
 
-* *traced*, `param(default, "(0, 1]", "its meaning")`: a hyperparameter, a real number. It can be swept; new values need
-  no new compilation. `validate` enforces the range, and `jaxbandits show` prints it.
-* *static*, `static()`: a size or a name, part of the compiled program.
-* *shared*, `shared()`: data (tables, contexts, recorded traces) that all trials of a job read. The program takes them
-  once, without a trial axis: they are neither copied per trial nor compiled in as constants, and they cannot be swept.
+* *traced*, `param(default, "(0, 1]", "its meaning")`: a hyperparameter, in most cases a real number. It can be swept;
+  new values need no new compilation. `validate` enforces the range, and `jaxbandits show` prints it.
+* *static*, `static()`: a size or a name, which is part of the compiled program.
+* *shared*, `shared()`: data (tables, contexts, recorded traces) that all trials of a job read. They are an argument of
+  the program without a trial axis: they are neither copied per trial nor compiled in as constants, and cannot be swept.
 """
 
 import dataclasses
@@ -51,7 +51,7 @@ def static(default: Any = dataclasses.MISSING, range: str | None = None, doc: st
 
     Args:
       default: default value.
-      range: an interval of whole numbers, in the notation of `param`; None allows any hashable value.
+      range: an interval of whole numbers, in the notation of `param`, or `BOOL`; None allows any hashable value.
       doc: one line for `jaxbandits show`.
     """
     return dataclasses.field(default=default, metadata={_KIND: "static", _RANGE: range, _DOC: doc})
@@ -210,7 +210,7 @@ def require_defaults(obj: Any, names: Sequence[str], condition: str) -> None:
       condition: what makes them ineffective, such as "theta is given".
 
     Raises:
-      InputError: if a field has another value, in a sweep at any point.
+      InputError: if a field has another value (in a sweep, at any of its points).
     """
     for field in dataclasses.fields(obj):
         value, default = getattr(obj, field.name), _default(field)
@@ -305,8 +305,8 @@ def as_arrays(tree: T) -> T:
     Numbers (including whole numbers) and arrays of floats become arrays of the default float dtype. Bools and arrays of
     integers keep their type.
 
-    New values then never cause a new trace. A Python number, in contrast, would be weakly typed at first and strongly
-    typed after one step.
+    New values of the same shape then never cause a new trace. A Python number, in contrast, would be weakly typed at
+    first and strongly typed after one step.
     """
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=_strong(leaf)), tree)
 

@@ -75,7 +75,7 @@ def numbers(name: str, value: object, allowed: str) -> Any:
 
 
 def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
-    """Return finite numbers from NumPy, JAX, pandas, polars, pyarrow or lists as a new float64 array.
+    """Return finite numbers or bools from NumPy, JAX, pandas, polars, pyarrow or lists as a new float64 array.
 
     Text, dates and complex numbers are not accepted, even if NumPy would convert them silently. Neither are missing
     entries: None, NaN, missing values of a nullable type, and masked entries of a masked array.
@@ -86,7 +86,7 @@ def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
       *shapes: allowed shapes, such as "(n,)" and "(n, K)", which fix the number of axes; by default any shape.
 
     Raises:
-      InputError: if the value is not accepted; the message names the row and column (from 0) of the first bad entry.
+      InputError: if the value is not accepted; for a bad entry, the message names its row and column (from 0).
     """
     check_concrete(name, value)
     needs = f"{name} must be numbers" + (f" of shape {' or '.join(shapes)}" if shapes else "")
@@ -139,7 +139,7 @@ def holds_dates(array: np.ndarray) -> bool:
 
 
 def _advice(entry: np.ndarray) -> str:
-    """Return advice for an array `[1]` or `[0]` whose entry is not a number; "" if there is no advice."""
+    """Return advice for an array with one entry that is not a number, or no entry; "" if there is no advice."""
     if entry.size and (holds_dates(entry) or (isinstance(entry[0], str) and _DATE.match(entry[0]))):
         return _DATES
     return _ENCODE if entry.size and isinstance(entry[0], (str, bytes)) else ""

@@ -11,7 +11,7 @@ _out_of_order: contextvars.ContextVar[str | None] = contextvars.ContextVar("out_
 
 @contextlib.contextmanager
 def out_of_order(learner: str) -> Iterator[None]:
-    """Declare that updates of a learner in the `with` block may skip rounds and come in any order of the rounds."""
+    """Declare that the updates of a learner in the `with` block may skip rounds and come in any order."""
     token = _out_of_order.set(learner)
     try:
         yield

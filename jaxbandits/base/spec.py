@@ -10,7 +10,8 @@ object. Checkpoints, manifests, sweep files and reports identify an object by it
     tuple                           {"tuple": [...]}; a named tuple is an object
     dict with text keys             itself; {"dict": {...}} if it has one of the keys of this table
     NumPy scalar                    {"number": 0.5, "dtype": "float32"}
-    array                           {"array": [...], "dtype": "float64", "shape": [2, 3]}; its digest if it is large
+    array                           {"array": [...], "dtype": "float64", "shape": [2, 3]}, with its digest in place of
+                                    the list if it has more than 64 entries
     function or class with a name   {"function": "optax/adam"}
     any other object                {"code": "module:name"}, which cannot be read back; with its "value" if it is a
                                     number, or its "children" if it is a pytree
@@ -69,7 +70,7 @@ def to_spec(obj: object, name_of: NameOf, data: MutableMapping[str, np.ndarray] 
       data: mapping to which the large arrays are added, keyed by digest.
 
     Raises:
-      InputError: for values that a specification cannot hold (complex numbers, text arrays, tracers).
+      InputError: for values that a specification cannot hold, such as complex numbers, text arrays and tracers.
     """
     return _write(obj, name_of, {} if data is None else data, type(obj).__name__, 0)
 
@@ -128,14 +129,14 @@ def _write(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray], whe
 def _place(code: Any) -> str:
     """Return the module and the qualified name of a class or function.
 
-    A script has the name `__main__`, also in processes of `multiprocessing` that spawn, in which it is `__mp_main__`.
+    The module of a script is `__main__`, also in processes that `multiprocessing` spawns, which call it `__mp_main__`.
     """
     module = "__main__" if code.__module__ == "__mp_main__" else code.__module__
     return f"{module}:{code.__qualname__}"
 
 
 def _numbers_of(obj: Any, inner: Any, where: str) -> dict[str, Any]:
-    """Return the numbers in an object of unknown type: programs receive them as arguments, so no digest covers them."""
+    """Return the numbers in an object of unknown type: they are arguments of programs, whose digests omit them."""
     if isinstance(obj, (int, float)):  # of a subclass, such as an enumeration
         return {"value": inner(int(obj) if isinstance(obj, int) else float(obj), where=where)}
     children = jax.tree.leaves(obj, is_leaf=lambda child: child is not obj)

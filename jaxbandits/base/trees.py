@@ -19,5 +19,5 @@ def stack(*trees: T) -> T:
 
 
 def where(condition: Any, a: T, b: T) -> T:
-    """Select between the leaves of two trees with the same structure, by one condition `[]` for all entries."""
+    """Select between the leaves of two trees with the same structure by one scalar condition."""
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), a, b)

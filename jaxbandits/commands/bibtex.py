@@ -122,7 +122,7 @@ def of_source(source: str, known: list[Reference]) -> list[Reference]:
 
     Args:
       source: family names, a venue and a year.
-      known: papers to choose from; each is returned once.
+      known: papers to choose from; each is returned at most once.
     """
     found = {}
     for paper in known:

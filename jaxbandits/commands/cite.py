@@ -78,14 +78,14 @@ def _references(cls: type) -> str:
 
 
 def full_names(name: str, known: Mapping[str, object]) -> list[str]:
-    """Return the full names that a short name means: `HvtUCB` and `hvt_ucb` mean `linear/hvt_ucb`.
+    """Return a list with the full name that a short name means: `HvtUCB` and `hvt_ucb` mean `linear/hvt_ucb`.
 
     Args:
       name: a full name, the last part of a full name, or the name of a class; upper and lower case are equivalent.
       known: mapping from full names to registry entries or experiments.
 
     Raises:
-      InputError: if the name is unknown (the message suggests the closest names) or ambiguous.
+      InputError: if the name is unknown (the message suggests close names) or ambiguous.
     """
     from jaxbandits.base.errors import InputError, unknown_name
 

@@ -32,7 +32,7 @@ def _list(arguments: argparse.Namespace) -> int:
         path = published.find(name)
         missing = f"  not downloaded; to download it: jaxbandits data fetch {name}"
         if data_set.by_hand:
-            missing = f"  not downloaded, and to be downloaded by hand: {published.by_hand(name)}"
+            missing = f"  not downloaded; to download it by hand: {published.by_hand(name)}"
         taking = [x for x in EXPERIMENTS.values() if x.from_file is not None]
         users = [x.name for x in taking if name in map(str.lower, x.stand_ins.values())]
         lines = (
@@ -54,7 +54,7 @@ def _fetch(arguments: argparse.Namespace) -> int:
 
 
 def data_set_of(experiment: "Experiment") -> str | None:
-    """Return the name of the published data set of an experiment, or None if the experiment uses none."""
+    """Return the name of the published data set of an experiment, or None if it has none or several."""
     from jaxbandits.environments.datasets import published
 
     names = {name.lower() for name in experiment.stand_ins.values()}

@@ -58,7 +58,8 @@ def write(
       rejudge: evaluate the claims again from the stored results.
 
     Raises:
-      InputError: if there is no run, if nothing is to be written, or if a path cannot be written.
+      InputError: if there is no run, if nothing is to be written, if a path cannot be written, or if `ledger` is given
+        and an experiment is not registered.
     """
     from jaxbandits.base.errors import InputError
     from jaxbandits.reproduction import EXPERIMENTS
@@ -123,7 +124,7 @@ _LARGEST_SVG = 200_000  # bytes; figures of many points are smaller as PNG
 
 
 def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) -> str:
-    """Return the figure of a run, else an earlier figure at that path, else a preview from the gallery."""
+    """Return Markdown that shows the figure of a run, an earlier one in `folder`, or a preview; "" if there is none."""
     from jaxbandits.base.files import make_directory
     from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger.markdown import plain
@@ -148,7 +149,7 @@ def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) 
 
 
 def _preview(experiment: "Experiment") -> str:
-    """Return the caption of a figure from the budget `quick`."""
+    """Return the caption of a figure that was made with the budget `quick`."""
     from jaxbandits.reproduction.engine.budget import parts
 
     for short in parts(experiment, "quick"):

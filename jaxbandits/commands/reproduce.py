@@ -44,7 +44,7 @@ def add(commands: "Subparsers") -> None:
     reproduce.add_argument("--horizon", type=whole, help="number of rounds per trial (default: that of the experiment)")
     reproduce.add_argument(
         "--preset",
-        help="set of constants of the learners (default: the first that `show` lists, whose verdicts the pages count)",
+        help="set of constants of the learners (default: the first that `show` lists; the ledger counts its verdicts)",
     )
     reproduce.add_argument(
         "--interpretation",
@@ -73,7 +73,7 @@ def add(commands: "Subparsers") -> None:
         default=0,
         help=f"{about['first_seed']}; `merge` joins the result files of several runs (default: 0)",
     )
-    reproduce.add_argument("--float64", action="store_true", help="compute in float64, at about half the speed")
+    reproduce.add_argument("--float64", action="store_true", help="compute in float64, which is slower")
     reproduce.add_argument("--data", type=Path, help="your copy of the data set, if the experiment uses one")
     reproduce.add_argument("--workers", type=whole, help=about["workers"])
     reproduce.add_argument(
@@ -86,8 +86,8 @@ def add(commands: "Subparsers") -> None:
     reproduce.add_argument("--quiet", action="store_true", help="do not show progress")
     reproduce.add_argument(
         "--budget",
-        help="run all that one of the budgets quick, standard and full includes; it determines --seeds, --horizon, "
-        "--preset, --interpretation and --seed",
+        help="run everything in the budget quick, standard or full, which determines --seeds, --horizon, --preset, "
+        "--interpretation and --seed",
     )
     reproduce.add_argument(
         "--processes",
@@ -295,7 +295,7 @@ def _size(experiment: "Experiment", part: "BudgetRun") -> int:
 
 
 class _Outcome(NamedTuple):
-    """Exit status of a run of a budget, and its output in a process without a terminal."""
+    """Exit status of a run of a budget, and its output if it ran in a separate process."""
 
     name: str
     worked: bool
@@ -339,7 +339,7 @@ def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments:
 
 
 def _run_apart(name: str, part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
-    """Run one experiment in a separate process without a terminal."""
+    """Run one experiment in a separate process, and collect its output."""
     from jaxbandits.engine import process_memory
     from jaxbandits.reproduction import EXPERIMENTS
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def add(commands: "Subparsers") -> None:
     """Add the parsers of `plot`, `info` and `analyse`."""
     plot = commands.add_parser(
-        "plot", parents=[with_plugins()], help="plot a result file, or one panel of an experiment that was reproduced"
+        "plot", parents=[with_plugins()], help="plot a result file, or one panel of a reproduced experiment"
     )
     plot.add_argument(
         "file", type=Path, help="an .npz file written by reproduce or Result.save, or a directory written by reproduce"

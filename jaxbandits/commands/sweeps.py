@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add(commands: "Subparsers") -> None:
     """Add the parsers of `sweep`, `submit`, `merge`, `status` and `export`."""
     about = settings()
-    sweep = commands.add_parser("sweep", parents=[with_plugins()], help="run a sweep file, or resume its run")
+    sweep = commands.add_parser("sweep", parents=[with_plugins()], help="run the sweep of a file, or resume it")
     sweep.add_argument(
         "file", type=Path, help="a TOML file with algorithms, environments, horizon and seeds (see docs/sweeps.md)"
     )
@@ -47,7 +47,7 @@ def add(commands: "Subparsers") -> None:
     sweep.set_defaults(run=_sweep)
 
     submit = commands.add_parser(
-        "submit", parents=[with_plugins()], help="run a sweep file as jobs on a cluster, or resume its run"
+        "submit", parents=[with_plugins()], help="run the sweep of a file as jobs on a cluster, or resume it"
     )
     submit.add_argument("file", type=Path, help="the sweep file")
     submit.add_argument(

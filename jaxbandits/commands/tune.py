@@ -17,7 +17,7 @@ def add(commands: "Subparsers") -> None:
     about = settings()
     tune = commands.add_parser(
         "tune",
-        help="tune the multipliers in the presets of a family by races and print their table, or resume this",
+        help="tune the multipliers in the presets of a family by races, and print their table",
     )
     tune.add_argument("family", help="family of learners: coco, dro, glm, linear or oco")
     tune.add_argument(
@@ -28,12 +28,8 @@ def add(commands: "Subparsers") -> None:
         help="tune only this learner, or those whose names begin with NAME/ (may be repeated)",
     )
     tune.add_argument("--data", type=Path, help="tune the learners on your copy of a data set (coco only)")
-    tune.add_argument(
-        "--seeds", type=whole, help="number of seeds, instead of the declared one (the table is then only printed)"
-    )
-    tune.add_argument(
-        "--horizon", type=whole, help="number of rounds, instead of the declared one (the table is then only printed)"
-    )
+    tune.add_argument("--seeds", type=whole, help="number of seeds, instead of the declared one (excludes --write)")
+    tune.add_argument("--horizon", type=whole, help="number of rounds, instead of the declared one (excludes --write)")
     tune.add_argument("--write", action="store_true", help="write the new choices to the table that the presets read")
     tune.add_argument("--dry-run", action="store_true", help="deprecated, has no effect")
     tune.add_argument("--out", type=path, help="directory of the checkpoints (default: results/tune-FAMILY)")

@@ -168,7 +168,7 @@ def test_sets_that_are_not_fetched_say_where_they_are(tmp_path, monkeypatch, cap
     text = " ".join(capsys.readouterr().out.split())  # long lines are folded
     for name, file in (("letter", "letter-recognition.data"), ("penbased", "pendigits.tra"), ("satimage", "sat.trn")):
         line = f"download {file} from UCI Machine Learning Repository, '"
-        assert f"to be downloaded by hand: {line}" in text and f"into the directory {tmp_path / name}" in text
+        assert f"to download it by hand: {line}" in text and f"into the directory {tmp_path / name}" in text
         assert main(["data", "fetch", name]) == 2
         assert f"{name} cannot be downloaded by fetch: {line}" in capsys.readouterr().err
         (tmp_path / name).mkdir()
