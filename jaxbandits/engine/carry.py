@@ -22,7 +22,7 @@ class Streams(NamedTuple):
 
 
 class Interaction(NamedTuple):
-    """Part of a round that the learner may see: the last arguments of `Algorithm.update`."""
+    """Part of a round that the learner receives: the last three arguments of `Algorithm.update`."""
 
     obs: Obs
     decision: Decision

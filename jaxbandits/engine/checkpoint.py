@@ -63,7 +63,7 @@ class Store:
     """Checkpoint directory of one run, as a context manager that holds the lock of the directory."""
 
     def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: JsonObject):
-        """Choose the directory of the checkpoint.
+        """Make the store; files are read and written only within the `with` block.
 
         Args:
           directory: path of the directory, which need not exist.

@@ -96,7 +96,7 @@ def metric_names(job: Job, block_values: dict[Metric, Any]) -> list[str] | None:
 
 
 def join_points(parts: Sequence[tuple[Sequence[int], Trials]], label: str) -> Trials:
-    """Join the trials of several programs (a grid over static fields).
+    """Join the trials of a grid over static fields, for which several programs were compiled.
 
     Args:
       parts: for each program, the positions of its points in the whole grid, and their trials.

@@ -44,12 +44,12 @@ _REFRESH_SECONDS = 0.5  # interval between updates of the progress bar during co
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-    """Cost of one job in seconds. `run_s` is summed over workers, so that rounds / run_s is a rate per worker."""
+    """Cost of one job. `run_s` is summed over workers, so that rounds / run_s is a rate per worker."""
 
     compile_s: float
     run_s: float
     rounds: int  # trial-rounds computed in this run, without padding and without resumed rounds
-    # For each batch: seconds of a worker per round and slot (padding included), including interrupted earlier runs.
+    # For each batch: nanoseconds of a worker per round and slot (padding included), including interrupted earlier runs.
     ns_per_round: tuple[float, ...]
 
 
@@ -65,7 +65,7 @@ class Output:
 
 
 class _StoppedError(Exception):
-    """Another worker failed, or the user interrupted."""
+    """Error in a worker after another worker has failed or the user has interrupted the run."""
 
 
 @own_settings()
@@ -119,8 +119,11 @@ def available_cores() -> int:
 def record_capacity(job: Job, block_values: dict[Metric, Any]) -> int:
     """Return the number of record points that one call can report.
 
+    It is at least 1 and suffices for all record points of the job, unless they are more than 1,024 or the values of a
+    batch at these points exceed 64 MiB.
+
     Args:
-      job: the job; the capacity suffices for all of its record points, up to 1,024, unless their values exceed 64 MiB.
+      job: the job.
       block_values: shapes of the values that a trial reports at a record point.
     """
     bytes_of_point = job.width * sum(x.size * x.dtype.itemsize for x in block_values.values())
@@ -394,7 +397,7 @@ def compile_job(job: Job, device: Device, traces: TraceCache | None = None) -> P
 
 @contextlib.contextmanager
 def _named_errors(job: Job) -> Iterator[None]:
-    """Turn any error into an `InputError` of one line that names algorithm and environment."""
+    """Turn any error into an `InputError` of one line that names the label and the class of the environment."""
     try:
         yield
     except InputError:

@@ -135,7 +135,7 @@ def list_points(points: Points) -> list[Point]:
         if not arrays:
             continue
         if len(arrays) < len(found):
-            raise InputError(f"values of {field!r} in a grid must be all arrays, or no arrays")
+            raise InputError(f"either all values of {field!r} in a grid must be arrays, or none")
         positions: dict[ArrayValue, int] = {}
         for value in arrays:
             positions.setdefault(value, len(positions))
@@ -161,7 +161,7 @@ def split_arrays(points: Sequence[Point]) -> tuple[list[Point], Arrays]:
 
 
 def _points(points: Points) -> list[Point]:
-    """Return a grid as a list of points; arrays without a name receive none."""
+    """Return a grid as a list of points; arrays without a name remain unnamed."""
     if isinstance(points, Mapping):
         columns = _columns(points)
         return [dict(zip(columns, values, strict=True)) for values in itertools.product(*columns.values())]

@@ -8,8 +8,9 @@ This is the environment's part of `loop.play_round`, with the keys of `loop.tria
 receives the same instances and noise as compiled learners. Metrics are summed as in `loop.play_rounds`, in the same
 order.
 
-The trial axis is the last axis on the device, and the first axis in the arrays that the learner receives.
-Arms that never change within a trial are copied to the host only once.
+The trial axis is the last axis on the device, where W is the width of the batch, and the first axis in the arrays that
+the learner receives, where W is the number of trials. Arms that never change within a trial are copied to the host only
+once.
 """
 
 import dataclasses
@@ -305,7 +306,7 @@ class HostRounds:
       dim: d, length of the context or of the features of an arm; 0 if there is neither.
       compile_s: seconds of tracing and compilation.
       digests: dict from the names of the compiled programs to their digests.
-      recommends: True if `record` receives the arms that the learner recommends; to be set before the first round.
+      recommends: True if `record` receives the arms that the learner recommends; it must be set before the first round.
     """
 
     def __init__(self, job: Job, base_seed: int, device: Device):
@@ -424,7 +425,7 @@ class HostRounds:
         return frozenset(self._job.record_points.tolist())
 
     def _pad(self, values: np.ndarray, dtype: Any) -> np.ndarray:
-        """Return `[W]` values for all slots of the batch; the last slots repeat the last trial."""
+        """Pad the values of the trials to all slots of the batch; the last slots repeat the last trial."""
         padded = np.empty(self._job.width, dtype)
         padded[: len(values)] = values
         padded[len(values) :] = values[-1]

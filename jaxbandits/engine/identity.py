@@ -1,8 +1,8 @@
 """Identity of a run as JSON, for the specification in its results and for the check before it is resumed.
 
-A run whose numbers depend on host code (callbacks to Python, `derive` and `in_hindsight` of a user's environment)
-cannot be identified, and is neither resumed nor merged, unless the user names the version of that code by an
-`identity`.
+No digest identifies host code: callbacks to Python, and `derive` and `in_hindsight` of a user's environment. Results
+that depend on host code are not merged, and runs with callbacks are not resumed, unless the user names the version of
+that code by an `identity`.
 """
 
 import json

@@ -110,7 +110,7 @@ def _number_of_seeds(name: str, seeds: Any) -> int:
 
 
 def default_label(algorithm: object) -> str:
-    """Return the label of an algorithm that has none: the name of its class, or of the class given by mistake."""
+    """Return the name of an object's class, or of a class itself: the label of an algorithm that has no other label."""
     return (algorithm if isinstance(algorithm, type) else type(algorithm)).__name__
 
 
@@ -118,8 +118,8 @@ def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
     """Map labels to algorithms or `Grid`s; the elements of a list are labelled by class names.
 
     Raises:
-      InputError: if the argument is neither a mapping nor a list, if a list has two algorithms of one class, or if a
-        label is not text.
+      InputError: if the argument is neither a mapping nor a list, or is empty, if a list has two algorithms of one
+        class, or if a label is not text.
     """
     if isinstance(algorithms, Mapping):
         labelled = dict(algorithms)

@@ -1,9 +1,9 @@
 """Meters, which measure metrics in every round and reduce them over the block of rounds between two record points.
 
-Every field of an environment's `Outcome` is summed by default; further meters are functions of a `Round`. The values of
-blocks are combined on the host in float64, so that memory does not grow with the horizon. Within a block, plain sums
-over up to `STRETCH` rounds are added by a compensated sum. In float32 a block of any length then has a relative error
-of about 1e-6 (float32/test_sums.py::test_sums_between_record_points).
+Every field of an environment's `Outcome` is summed; further meters are functions of a `Round`. Only the values of
+blocks are stored, so that memory does not grow with the horizon, and they are combined on the host in float64. Within a
+block, plain sums over up to `STRETCH` rounds are added by a compensated sum. In float32 a block of any length then has
+a relative error of about 1e-6 (float32/test_sums.py::test_sums_between_record_points).
 """
 
 import dataclasses

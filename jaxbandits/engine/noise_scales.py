@@ -2,8 +2,8 @@
 
 Learners for sub-Gaussian rewards state their assumed scale R (`AssumesNoiseScale`), and environments with bounded
 rewards state the range of rewards (`BoundsRewards`). Rewards in an interval of width w are sub-Gaussian of scale w / 2
-(Hoeffding's lemma). A learner with a larger R only explores longer, and looks worse in a comparison with learners for
-bounded rewards.
+(Hoeffding's lemma). A learner with a larger R explores longer than necessary, and looks worse in a comparison with
+learners for bounded rewards.
 """
 
 import warnings
@@ -32,7 +32,7 @@ class _Assumption(NamedTuple):
 
     @property
     def sufficient(self) -> float:
-        """Largest possible scale of rewards in the range."""
+        """Scale that is sufficient for all rewards in the range."""
         return 0.5 * (self.high - self.low)
 
 

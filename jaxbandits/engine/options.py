@@ -21,15 +21,16 @@ WIDTH_UNIT = 16
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of a run. The first five settings determine its numbers, the others only how they are computed.
+    """Settings of a run. Of these, only the first five and the kind of `devices` can change its numbers.
 
     Attributes:
       meters: list of additional `Meter`s.
       seed: base seed, 0 to 2^32 - 1, from which all random numbers of the run follow.
       first_seed: index of the first seed, to extend or shard a run.
       width: number of trials that one program runs as a batch, 1 or a multiple of 16. The default on CPUs follows from
-        the bytes of the arrays of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond), and is 1 for code that prints
-        (`jax.debug.print`). On CPUs all widths except 1 give the same bits.
+        the bytes of the arrays of one trial (64 up to 3 KiB, 16 up to 64 KiB, 1 beyond), but is at least the
+        `min_width` of the algorithm, and is 1 for code that prints (`jax.debug.print`). On CPUs all widths except 1
+        give the same bits.
       compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. The
         rounds then run at 1/8 to 1/48 of the full speed, so that `"fast"` suits runs of fewer than about a million
         rounds. The last bits of results differ.
@@ -113,7 +114,7 @@ def make_options(**settings: Unpack[Settings]) -> Options:
     """Return the options of a run, after checking them.
 
     Raises:
-      InputError: for an unknown name (the message lists the closest names), or for an invalid value.
+      InputError: for an unknown name (the message suggests close names), or for an invalid value.
     """
     names = [field.name for field in dataclasses.fields(Options)]
     for name in settings:
@@ -123,7 +124,7 @@ def make_options(**settings: Unpack[Settings]) -> Options:
 
 
 def check_seeds(first_seed: int, n_seeds: int, played: str) -> None:
-    """Check the seed indices of a run in several groups before the first group is played.
+    """Check that all seed indices of a run are allowed, before the first of its groups of seeds is played.
 
     Args:
       first_seed: index of the first seed.

@@ -165,8 +165,8 @@ def resolve_record_points(record_points: RecordPoints, horizon: int) -> np.ndarr
 
     Args:
       record_points: number of evenly spaced points; or `"log"` (about 20 points per decade, so that consecutive points
-        have the ratio 1.12) or `("log", n)` for n logarithmically spaced points; or the rounds themselves, in
-        increasing order.
+        have the ratio 1.12) or `("log", n)` for n logarithmically spaced points, without those that coincide after
+        rounding; or the rounds themselves, in increasing order.
       horizon: number of rounds.
 
     Raises:

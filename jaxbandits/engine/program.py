@@ -244,7 +244,7 @@ def _types(tree: PyTree) -> tuple[tuple[Any, str], ...]:
 
 
 class _Agreement(NamedTuple):
-    """Traces with and without JAX's caches that agreed in an earlier call of `trace_anew`."""
+    """Result of an earlier call of `trace_anew`: digests of the traces, and whether they contain foreign code."""
 
     digests: list[str]
     holds_foreign_code: bool

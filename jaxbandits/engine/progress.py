@@ -19,7 +19,7 @@ class Display(NamedTuple):
     enabled: bool = True
     title: str = ""  # text in front of the running labels
     stages: bool = True  # if there is no bar, print a line for every stage; False: only every 30 seconds and at the end
-    brief: bool = False  # leave nothing behind of a run that takes less than 30 seconds; the bar disappears at the end
+    brief: bool = False  # print nothing in the first 30 seconds without a bar; remove the bar at the end
 
 
 class ProgressBar:

@@ -3,9 +3,10 @@
 On a CPU, 64 trials use the vector units best, as long as the arrays of a round of the batch take at most 192 KiB.
 Larger trials run in batches of 16 (one AVX-512 register of float32), as long as the arrays take at most 1 MiB and stay
 in the L1 and L2 caches. If even 16 trials do not fit, a trial runs alone: its vectors are long enough to use the vector
-units, whereas the vectors of a batch would be read from memory in every round. On accelerators every multiprocessor
-must be busy, and device memory is the limit. The width depends on the sizes of one trial and on the device, but not on
-the number of trials, because adding seeds must not change the bits of the other trials.
+units, whereas the vectors of a batch would be read from memory in every round. On accelerators the batch is as wide as
+the memory of the device allows, up to 8,192, so that every multiprocessor is busy. The width depends on the sizes of
+one trial and on the device, but not on the number of trials, because adding seeds must not change the bits of the other
+trials.
 """
 
 import math

@@ -40,7 +40,7 @@ from jaxbandits.tracing.vmap_last import TracedFunction
 
 Device: TypeAlias = Any  # a jax.Device, which type checkers treat as a variable
 
-MAX_COMPILED = 256  # compiled functions in the cache; three per program (five on accelerators), a few megabytes each
+MAX_COMPILED = 256  # compiled functions in the cache: three per program (five per `BlockProgram`), some megabytes each
 FAST_COMPILE = {"xla_backend_optimization_level": 0}
 NO_UNROLLING = "no_unrolling"  # an option of this package, for `jax_compat.without_unrolling`
 # Measured speed-ups: 512-bit vectors 1.1 to 1.25 with AVX-512, and no loss without it; no unrolling 1.2 to 2, with two
@@ -102,7 +102,7 @@ class RateEstimator:
 
         Args:
           seconds: intended duration of a call.
-          previous: number of rounds of the previous call of this batch, of which the result is at most eight times;
+          previous: number of rounds of the previous call of this batch; the result is at most eight times as large.
             None for the first call.
         """
         if self._seconds_per_round is None:
@@ -221,7 +221,7 @@ def get_function(unit: CompileUnit, device: Device) -> ProgramFunction:
     """Return the function of a `CompileUnit`; an equal function that this process has already lowered is reused.
 
     Raises:
-      InputError: if the code computes other constants each time it is traced.
+      InputError: if the code computes different constants each time it is traced.
     """
     key = _trace_key(unit, device)
     if key is not None:
@@ -247,7 +247,7 @@ def _trace_key(unit: CompileUnit, device: Device) -> Hashable | None:
 
 
 def _runs_own_code() -> bool:
-    """Return whether none of the functions of this package that make programs from traces was replaced."""
+    """Return False if foreign code has replaced a function of this package that makes programs from traces."""
     rooms = [name for name in sys.modules if name.startswith("jaxbandits.tracing.") or name in _PROGRAM_MODULES]
     return all(is_own_module(sys.modules[name]) for name in rooms)
 

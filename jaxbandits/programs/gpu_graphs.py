@@ -5,13 +5,13 @@ every step, and the device idles meanwhile. With `OPTIONS` the loop becomes a co
 predicate stays on the device: all rounds of a call, with the loops and branches inside them, are one launch.
 
 Conditional nodes need a driver of CUDA 12.3 or newer, and an XLA with the fix of openxla/xla pull request 35760 (an
-older XLA crashes the process when such a graph runs a second time). Therefore a separate process runs a small program
-with such nodes (loops and a branch) several times, once for each kind of GPU and version of JAX. The result is stored
-with the compiled programs. `JAXBANDITS_GPU_LOOPS=graph` or `=blocks` skips the test.
+older XLA crashes the process when such a graph runs a second time). They are therefore tested: a separate process calls
+a small program with such nodes (loops and a branch) several times. The result is stored with the compiled programs, for
+each kind of GPU and version of JAX and CUDA. `JAXBANDITS_GPU_LOOPS=graph` or `=blocks` skips the test.
 
 If the test fails, programs take the form `blocks` (`engine.program.BlockProgram`): they play blocks of a fixed number
 of rounds, with masked loops. This form can be removed when every supported jaxlib contains that fix, every supported
-driver is of CUDA 12.3 or newer, and GPUs are the only accelerators (benchmarks/NOTES.md).
+driver is of CUDA 12.3 or newer, and GPUs are the only supported accelerators (benchmarks/NOTES.md).
 """
 
 import contextlib

@@ -78,9 +78,9 @@ def compare(
       record_points: as for `simulate`; one value, or a mapping from labels to values.
       until: `"decided"` or a `StoppingRule`: add seeds in groups of `seeds` until every pair of labels (and points) is
         decided, or the largest number of groups (ten for `"decided"`) has run. A label whose pairs are all decided
-        receives no further seeds. The probability of any wrong decision is at most 5 % (a group-sequential test; the
-        documentation of `jaxbandits.simulation.stopping` has the measured error for skewed metrics, which need groups
-        of 50 seeds). `result.pairs()` shows the decisions.
+        receives no further seeds. The probability of any wrong decision is at most 5 % by default (a group-sequential
+        test; the documentation of `jaxbandits.simulation.stopping` has the measured error for skewed metrics, which
+        need groups of 50 seeds). `result.pairs()` shows the decisions.
       **settings: see `Options`.
 
     Returns:

@@ -63,8 +63,8 @@ class SteppedTrial:
     Attributes:
       t: number of rounds played.
       carry: complete state of the trial, as JAX arrays.
-      round: the last round played, in the form that meters receive (`Round`), as JAX arrays; None before the first
-        round.
+      round: the last round played by `step`, in the form that meters receive (`Round`), as JAX arrays; None before the
+        first call of `step`.
     """
 
     def __init__(self, job: Job, seed: int, skip: int):

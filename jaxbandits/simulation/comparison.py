@@ -30,7 +30,7 @@ _LARGEST_COUNT = 2**24  # in float32, 2^24 + 1 is 2^24
 
 
 class Part(NamedTuple):
-    """Call of `run_comparison` as one of several calls that make a run."""
+    """Place of a call of `run_comparison` among the calls that make a run."""
 
     is_first: bool = True  # only the first call warns and checks the metric
     brief: bool = False  # as `engine.progress.Display.brief`
@@ -61,8 +61,8 @@ def run_comparison(
         large (`warn_of_noise_scales`), and of horizons beyond 2^24 in float32.
 
     Raises:
-      InputError: if an argument is invalid; for a metric that no label has, before anything is computed if the names of
-        metrics are known by then.
+      InputError: if an argument is invalid, or in the first call if no label has the metric, unless only a run can
+        determine the names of the metrics.
     """
     devices = list(options.devices) if options.devices is not None else jax.local_devices()
     traces = traces_of_call()
@@ -108,7 +108,7 @@ def run_comparison(
 
 
 def _check_metric(metric: str, label_jobs: Sequence[LabelJobs], device: Device, traces: TraceCache) -> None:
-    """Check that a label has a metric of this name, unless only a run can tell."""
+    """Check that at least one label has a metric of this name, unless only a run can determine this."""
     known: dict[str, None] = {}
     for label in label_jobs:
         for _, job in label.jobs:
@@ -120,11 +120,11 @@ def _check_metric(metric: str, label_jobs: Sequence[LabelJobs], device: Device, 
 
 
 def _warn_of_counters(label_jobs: Sequence[LabelJobs]) -> None:
-    """Warn of horizons at which counters in float32 stop."""
+    """Warn of horizons beyond which counters in float32 stop growing."""
     longest = max(label.whole.horizon for label in label_jobs)
     if longest > _LARGEST_COUNT and jnp.result_type(float) == jnp.float32:
         warnings.warn(
-            f"a horizon of {longest:,} rounds exceeds 2^24, at which counts and sums of learners and environments stop "
-            'to grow in float32: compute in float64, after jax.config.update("jax_enable_x64", True)',
+            f"a horizon of {longest:,} rounds exceeds 2^24, at which counts of learners and environments stop growing "
+            'in float32: compute in float64, after jax.config.update("jax_enable_x64", True)',
             stacklevel=user_stacklevel(),
         )

@@ -129,8 +129,8 @@ def play(  # noqa: PLR0913
       A `Result` like that of `simulate`; `merge` joins it with results of `simulate` and `compare`.
 
     Raises:
-      InputError: if an argument is invalid, or if the learner returns an invalid arm or probability; the message then
-        names the round and the trial.
+      InputError: if an argument is invalid, if the environment has random delays, or if the learner returns an invalid
+        arm or probability (the message then names the round and the trial).
 
     Example:
       >>> import numpy as np
@@ -377,7 +377,7 @@ _record = own_settings()(HostRounds.record)
 
 
 def _due(t: int, delay: int, batch: int) -> int:
-    """Return the number of rounds whose feedback arrives after round t, as in `engine.late_feedback`."""
+    """Return the number of rounds whose feedback arrives at the end of round t, as in `engine.late_feedback`."""
     if batch == 1:
         return int(t >= delay)
     first = t - (delay + batch - 1)

@@ -12,11 +12,12 @@ Two tests are made, each with half of the error:
   the range of the leader's n values, as if 4 (`_MORE`) further values of the leader were worse by that range. This test
   is fast if d varies little.
 * A test by betting (I. Waudby-Smith & A. Ramdas, Estimating means of bounded random variables by betting, JRSS B
-  2024): a bettor with wealth 1 multiplies it by 1 + b d / L on every seed, for a share b in (0, 1) and the largest
-  possible loss L, and the test rejects when the wealth reaches 1 / error. This test is fast if a point fails badly on
-  some seeds, as learners with too small a radius do, since such failures make both the mean and the variance of d
-  large. L is `_LARGEST` = 3 times the difference (1 + tolerance) max y - min(0, m), where m is the smallest value of
-  any point. Gains are clipped at `_MOST` = 4 times L.
+  2024): a wealth of 1 is divided equally between two bettors, who bet the shares b = 0.3 and b = 0.95 of theirs. Every
+  seed multiplies the wealth of a bettor by 1 + b d / L, where L is the largest possible loss, and the test rejects when
+  the sum reaches 1 / error. This test is fast if a point fails badly on some seeds, as learners with too small a radius
+  do, since such failures make both the mean and the variance of d large. L is `_LARGEST` = 3 times the difference
+  (1 + tolerance) max y - min(0, m), where m is the smallest value of any point. Gains are clipped at `_MOST` = 4 times
+  L.
 
 Error. Let p be the point that `best` would choose from the true means. Only a test against one of its K - 1 rivals can
 drop p, and the hypothesis of each of these tests is true. Each rival has an equal part of the error, half of it for
@@ -105,7 +106,7 @@ class Race:
       index: position of the winner in the grid.
       candidates: `[K]` every point of the grid with its mean, its seeds and the reason for dropping it; prints as a
         table.
-      values: `[K, S]` the metric by point and seed; NaN on seeds that a point did not play.
+      values: `[K, S]` the metric by point and seed; infinite for failed trials, NaN on seeds that a point did not play.
       metric: name of the metric; small values are good.
       error: bound on the probability that the best point drops out (see `race`).
       tolerance: relative difference up to which means are equivalent.

@@ -8,8 +8,8 @@ Each of n pairs has the share 1 / n of the error `1 - level` and spends it over 
 Fleming, which spends little at the first looks. The shares of all looks and pairs add up to `1 - level`. The
 probability that any interval misses its mean at any look, and hence that any decision is wrong, is therefore at most
 `1 - level` for any dependence of looks and pairs, if each interval keeps its level. For this the intervals are
-corrected for skewness (`analysis.pairs`). A test at 5 % that is repeated until it rejects would err in a third of all
-runs.
+corrected for skewness (`analysis.pairs`). Without such spending, a test at 5 % at each of ten looks would err in about
+a fifth of all runs.
 
 Upper limits of the probability of a wrong decision in %, at level 0.95, among four learners with the same mean whose
 losses have the same law and scales 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py); "10 of 50" means up to ten

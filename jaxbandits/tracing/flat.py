@@ -1,9 +1,9 @@
 """Flat lists of steps, to which `vmap_last` converts jaxprs before it plans and evaluates them.
 
-Calls inside a jaxpr are replaced by the equations of the called jaxpr, and equations whose results are not used are
-dropped. Every value has a number, and a variable of a jaxpr that is called several times has a different number in each
-call. An analysis (`tracing.liveness`, `tracing.row_axes`) can therefore find all steps that read a value, even in
-different calls.
+Calls inside a jaxpr are replaced by the equations of the called jaxpr, and equations without effects whose results are
+not used are dropped. Every value has a number, and a variable of a jaxpr that is called several times has a different
+number in each call. An analysis (`tracing.liveness`, `tracing.row_axes`) can therefore find all steps that read a
+value, even in different calls.
 """
 
 from collections.abc import Callable, Sequence

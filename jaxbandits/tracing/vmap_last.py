@@ -6,7 +6,7 @@ of the problem become the innermost loops. `vmap_last(f)` keeps the axis last, s
 contiguous trials. The interpreter works in four steps:
 
 1. *Trace.* `TracedFunction.trace` makes the jaxpr of `f` for one trial, whose arrays have no batch axis.
-2. *Flatten* (`tracing.flat`). Calls inside the jaxpr (`jit`, `custom_jvp`) are replaced by their equations, and unused
+2. *Flatten* (`tracing.flat`). Most calls inside the jaxpr, such as `jit`, are replaced by their equations, and unused
    equations are dropped. The result is a list of steps whose values are numbered.
 3. *Plan.* `tracing.liveness` picks the values that pass an optimisation barrier, because XLA:CPU would otherwise
    compute them again in several kernels. `tracing.row_axes` picks the matrix products and sorts whose result is better
@@ -18,7 +18,7 @@ contiguous trials. The interpreter works in four steps:
    products over short axes, indexing, sorting, factorisations) or, if the equation contains jaxprs,
    `tracing.function_rules` (loops, branches, derivatives), which call `_run` for the inner jaxprs.
 
-An equation without a rule goes through `jax.vmap` along the last axis; `explain` lists these equations.
+An equation without a rule goes through `jax.vmap` along the last axis; `explain` lists those that this makes slower.
 """
 
 import collections
@@ -187,7 +187,7 @@ def explain(
 ) -> list[VmapFallback]:
     """Return the equations of a function for which `vmap_last` has no rule, starting with the most frequent.
 
-    All other equations run with the batch axis last; if the list is empty, all equations do.
+    Equations that are as fast under `jax.vmap` are left out. If the list is empty, no equation loses speed.
 
     Args:
       f: function, as in `vmap_last`.

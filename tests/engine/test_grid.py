@@ -254,7 +254,7 @@ def test_bad_arrays_are_one_clear_line(grid, message):
         ({"rate": []}, "at least one value"),
         ({"rate": ["a"]}, "must be a number"),
         ({"rate": [[0.1]]}, r"Shrink.rate is not an array: a grid over it must list numbers, such as \[1, 2\]"),
-        ({"rate": [[0.1], 0.2]}, "values of 'rate' in a grid must be all arrays, or no arrays"),
+        ({"rate": [[0.1], 0.2]}, "either all values of 'rate' in a grid must be arrays, or none"),
         ({"rate": [[[0.1], [0.2, 0.3]]]}, "a value of 'rate' in a grid must be numbers"),
         ({"rate": [[]]}, "values of 'rate' in a grid must be numbers, arrays of them"),
         ({"rate": [[float("nan")]]}, "must be finite, but row 0"),
