@@ -20,7 +20,7 @@ class PartStore(Store):
     """Checkpoint store that delays the writing of finished batches; an interrupted run writes them before it ends."""
 
     def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: JsonObject, save_every: float):
-        """Choose the directory of the checkpoint.
+        """Make the store; files are read and written only within the `with` block.
 
         Args:
           directory: path of the directory, which need not exist.

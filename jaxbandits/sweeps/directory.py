@@ -1,7 +1,7 @@
 """Directory of a sweep, which can be read and written without JAX.
 
     manifest.json      the specification of the sweep, and its parts
-    parts/NAME.npz     the results of one part: the same bytes on every machine and in every run
+    parts/NAME.npz     the results of one part: the same bytes in every run on machines of the same kind
     parts/NAME.json    the record of the part: checksum, cost, failed trials; a part is done once this file exists
     failed/NAME.json   the error of a part that failed
     working/NAME/      lock and checkpoint of a part that is being computed

@@ -15,9 +15,9 @@ from jaxbandits.sweeps.load import SweepResult, load_sweep
 def merge_sweeps(directories: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> SweepResult:
     """Copy the finished parts of several directories of a sweep into one, in which the sweep can continue.
 
-    The file of a part has the same bytes on every machine, so that shards merge to the directory that one machine would
-    have written. A part that failed in one directory and is not done in any other remains failed. The call may be
-    repeated when more parts are done.
+    The file of a part has the same bytes on all machines of the same kind, so that shards merge to the directory that
+    one machine would have written. A part that failed in one directory and is not done in any other remains failed. The
+    call may be repeated when more parts are done.
 
     Args:
       directories: one or more directories of the same sweep.

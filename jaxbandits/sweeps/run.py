@@ -312,7 +312,7 @@ class _PartRunner:
     def _confirm(self, name: str) -> None:
         """Raise an error if another process has begun another sweep since this one was begun.
 
-        A sweep may replace the manifest of one that has computed nothing. From the first locked part on, none does.
+        A sweep may replace the manifest of another that has computed nothing, but not after a part has been locked.
         """
         if self.unconfirmed is None:
             return

@@ -16,7 +16,8 @@ def read_status(path: str | os.PathLike[str]) -> JsonObject:
       A dict with the entries:
 
       * `directory`: path of the sweep.
-      * `parts`, `trials`, `rounds`: dicts with the total number and the numbers in each state.
+      * `parts`: dict with the total number of parts and the number in each state.
+      * `trials`, `rounds`: dicts with the total number and the number done (rounds also in parts that are not done).
       * `failed_trials`: number of finished trials with a NaN or an infinity.
       * `inadmissible_trials`: number of finished trials with inadmissible decisions.
       * `rounds_per_s`: rate of one process, measured on finished parts; if no part is finished, on the checkpoints of

@@ -69,7 +69,7 @@ def submit(  # noqa: PLR0913
       cluster: `"slurm"`, or `"local"` (parallel processes on this machine).
       jobs: number of jobs.
       arguments: further arguments of the command, such as `--set horizon=500`.
-      minutes: time limit, after which a job is stopped and queued again (locally six times at most).
+      minutes: time limit, after which a job is stopped and queued again (a local job is started at most six times).
       cpus: number of cores and threads of a job; None: the default of the cluster, or locally an equal share of the
         cores.
       gpus: number of GPUs of a job; None: the default of the cluster, or locally none.

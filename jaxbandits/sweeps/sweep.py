@@ -1,4 +1,4 @@
-"""Sweeps and their parts. A part is some points times some seeds of one program, with a separate file and lock."""
+"""Sweeps and their parts. A part is one result file, with the trials of some points and seeds of one program."""
 
 import dataclasses
 import json
@@ -42,7 +42,8 @@ class Sweep:
       seed: base seed.
       first_seed: global index of the first trial.
       width: trials in a batch, 1 or a multiple of 16; the default follows from the size of a trial.
-      part_trials: largest number of trials in one result file; by default 4096, or fewer if their values exceed 256 MB.
+      part_trials: largest number of trials in one result file; by default 4,096, or fewer if their values would take
+        more than 256 MiB.
       identity: as for `Options`.
       precision: `"float32"` or `"float64"`, which must be the precision of the process; None: the precision of the
         process.
