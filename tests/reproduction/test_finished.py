@@ -97,7 +97,7 @@ def test_a_plugin_that_gained_a_claim_is_told_which(run):
     experiment, asked, directory = run
     more = dataclasses.replace(experiment.claims[0], id="new")
     grown = dataclasses.replace(experiment, claims=(*experiment.claims, more))
-    with pytest.raises(InputError, match=r"other claims than oco/e6 has \('new'\): --out DIR"):
+    with pytest.raises(InputError, match=r"claims differ from those of oco/e6 \('new'\): --out DIR"):
         finished.find(grown, asked, directory)
 
 
@@ -108,7 +108,7 @@ def test_a_better_word_finds_the_run_and_another_threshold_does_not(run):
     found = finished.find(worded, asked, directory)
     assert found is not None and found.judged[0].claim.says == "other words"
     moved = dataclasses.replace(first, low=-7.0, high=8.0)
-    with pytest.raises(InputError, match="was judged by other ends"):
+    with pytest.raises(InputError, match="was judged with another region"):
         finished.find(dataclasses.replace(experiment, claims=(moved, *others)), asked, directory)
 
 

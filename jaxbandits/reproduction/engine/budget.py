@@ -8,8 +8,8 @@ from jaxbandits.reproduction.engine.experiment import Experiment
 
 BUDGETS = {
     "quick": "a fiftieth of the rounds, at most 8 seeds, no slow learners, no times: nothing is decided",
-    "standard": "as declared; with every other preset and reading of the paper on fewer seeds, without slow learners",
-    "full": "as declared; with every other preset and reading on all seeds, and with other seeds and double precision",
+    "standard": "as declared, and every other preset and reading of the paper on fewer seeds without slow learners",
+    "full": "as declared, and every other preset and reading on all seeds, other seeds, and double precision",
 }
 _SHARE, _FEW, _LEAST = 50, 8, 100
 _SHORT = 4000  # up to this many rounds in the longest trial, optimised compilation costs more than it saves

@@ -69,8 +69,8 @@ class Experiment:
       source: paper and figure.
       horizon: number of rounds: the paper's if `horizon_stated`, else ours.
       seeds: default number of trials.
-      presets: mapping from the name of a preset to its description; the first preset is the default, and the pages
-        count its verdicts.
+      presets: mapping from the name of a preset to its description; the first preset is the default, and the ledger
+        counts its verdicts.
       algorithms: function from (preset, horizon, panel) to a mapping from labels to algorithms, or to a `Grid` of an
         algorithm that is swept.
       panels: function from the horizon to a mapping from names to panels.
@@ -268,7 +268,7 @@ def choose(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]
     """Return the experiments that `name` selects: one experiment, `family/all`, or `all`.
 
     Raises:
-      InputError: for an unknown name; the message lists the closest known names.
+      InputError: for an unknown name; the message suggests close names.
     """
     families = dict.fromkeys(known.partition("/")[0] for known in experiments)
     groups = {"all": "", **{f"{family}/all": f"{family}/" for family in families}}

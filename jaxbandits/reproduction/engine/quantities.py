@@ -106,7 +106,7 @@ class Tests(tuple[Test, ...]):
     """Tests of one comparison: one for each pair of learners, or for each learner that is compared with a number."""
 
     def __bool__(self) -> bool:
-        raise InputError("a comparison of quantities is no truth value: `between(low, high)`, or two tests, say both")
+        raise InputError("a comparison of quantities has no truth value: use `between(low, high)`, or two tests")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ class Average:
 
     def __truediv__(self, other: "Average") -> Quantity:
         """Return the ratio of the means of two learners, over the seeds that both played."""
-        _require(self._is_plain() and other._is_plain(), "a ratio of means takes no factors")
+        _require(self._is_plain() and other._is_plain(), "a ratio needs two means without factors")
         return self._pairs(
             other, "divided by that of {b}", lambda a, b: partial(mean_ratio, first=a, second=b, metric=self.metric)
         )
@@ -204,7 +204,7 @@ class Average:
     def __sub__(self, other: "Average") -> Quantity:
         """Return the difference of two means: those of two learners, or those of two metrics of one learner."""
         _require(
-            self._is_plain() and other.average == "mean", "a difference is of means, and only the second has a factor"
+            self._is_plain() and other.average == "mean", "a difference needs two means, the first without a factor"
         )
         if self.labels == other.labels:
             _require(self.metric != other.metric, "a learner's mean less itself is 0: name another learner or metric")
@@ -254,9 +254,7 @@ class Average:
         )
 
     def _pairs(self, other: "Average", how: str, statistic: Callable[[str, str], Callable[..., Statistic]]) -> Quantity:
-        _require(
-            other.of in ("", self.metric), f"means of two learners are of one metric, got {self.metric} and {other.of}"
-        )
+        _require(other.of in ("", self.metric), f"the means must be of one metric, got {self.metric} and {other.of}")
         pairs = _different(self.labels, other.labels)
         return Quantity(
             tuple(
@@ -271,7 +269,9 @@ class Average:
             return self._against_number().between(**{"high" if how == "below" else "low": float(other)})
         alike = other.of in ("", self.metric) and self.average == other.average
         _require(
-            alike, f"a {self.average} {self.metric} is compared with another one, got a {other.average} {other.of}"
+            alike,
+            f"a {self.average} of {self.metric} can be compared only with another one, got a {other.average} of "
+            f"{other.metric}",
         )
         low, high = (-math.inf, 0.0) if how == "below" else (0.0, math.inf)
         factor = other.factor / self.factor
@@ -519,7 +519,7 @@ def least_of(unit: Unit) -> dict[str, int]:
 def _different(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
     """Return all pairs of a learner in the first list and a different learner in the second list."""
     pairs = [*product(first, second)]
-    _require(bool(pairs), "a comparison needs the label of a learner on either side")
+    _require(bool(pairs), "a comparison needs the label of a learner on each side")
     _require(all(a != b for a, b in pairs), f"a learner is compared with itself: {', '.join(first)}")
     return pairs
 

@@ -28,8 +28,8 @@ def claims(
     Args:
       id: stable id of the sentence, unique within its experiment.
       *tests: comparisons of quantities.
-      says: the paper's words, in which `{rival}` and `{label}` stand for the learners of a row; labels that contain a
-        comma are put in quotation marks.
+      says: the paper's words, in which `{rival}` and `{label}` stand for the learners of a row; labels are quoted as by
+        `quote_label`.
       place: figure or section of the paper.
       on: name of a panel, names of several panels, or a mapping from names to titles; () if the tests name their own
         panels.

@@ -2,8 +2,8 @@
 
 For example:
 
-FIGURES = Study("linear", "Wang, Zhang, Zhao & Zhou, ICML 2025", horizon=18_000, seeds=512, presets=PRESETS)
-FIG2 = FIGURES.experiment("fig2", "Figure 2", title="Gaussian noise", algorithms=..., panels=..., claims=...)
+    FIGURES = Study("linear", "Wang, Zhang, Zhao & Zhou, ICML 2025", horizon=18_000, seeds=512, presets=PRESETS)
+    FIG2 = FIGURES.experiment("fig2", "Figure 2", title="Gaussian noise", algorithms=..., panels=..., claims=...)
 """
 
 from jaxbandits.base.pytree import FieldValue

@@ -16,7 +16,7 @@ the runs that they judge:
 """
 
 # Template of the reason why a claim cannot fail.
-OUT_OF_REACH = "the bound at this horizon is above {most}, the most that {what} can be"
+OUT_OF_REACH = "the bound at this horizon is above {most}, the largest possible value of {what}"
 COMPARABLE, MODEST, MUCH = 1.5, 2.0, 2.0
 FLAT, GROWS, LITTLE = 0.1, 0.5, 1.25
 

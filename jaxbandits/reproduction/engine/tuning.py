@@ -39,7 +39,7 @@ Build: TypeAlias = Callable[
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """Equal tuning: the same grid for every learner, with separate seeds for the choice and for the verdicts.
+    """Declaration of a tuning that applies the same rules to every learner, on seeds that no verdict uses.
 
     Attributes:
       presets: presets in which a run tunes the learners in each panel; in other presets, the learners that
@@ -202,7 +202,7 @@ def _ask(
 ) -> Choice:
     """Choose from the points that a study proposes, all on the same seeds."""
     if is_maximizing(study):
-        raise InputError("tune takes the least mean: create the study with direction='minimize'")
+        raise InputError("tune minimises the mean: create the study with direction='minimize'")
     ends = {name: (min(values), max(values)) for name, values in grid.items()}
     options = {name: value for name, value in settings.items() if name not in ("metric", "tolerance")}
     metric, n_asked = settings["metric"], itertools.count(1)

@@ -186,12 +186,12 @@ def decide(claim: Claim, low: float, high: float) -> Decision:
 def p_value(claim: Claim, estimate: Estimate) -> float:
     """Return the smallest level alpha at which the interval decides the claim; 0 if the interval has length zero.
 
-    Exact intervals are evaluated at every level. For any other estimate only the 95 % interval is used, since a sample
-    of 64 skewed values does not show how large the error of its mean is in one sample of a thousand. The distance from
-    the estimate to the nearest finite end of the claimed region, in half-widths of that interval, is multiplied by the
-    97.5 % quantile of Student's distribution with `TAIL` degrees of freedom. The result is the two-sided tail
-    probability of this distribution beyond the product; a distance of one half-width gives 0.05. The distance is
-    measured on the linear or the logarithmic scale, whichever gives the smaller one.
+    Exact intervals are evaluated at every level. For any other estimate only the 95 % interval is used, since the error
+    of a mean at much smaller levels cannot be estimated from 64 skewed values. The distance from the estimate to the
+    nearest finite end of the claimed region, in half-widths of that interval, is multiplied by the 97.5 % quantile of
+    Student's distribution with `TAIL` degrees of freedom. The result is the two-sided tail probability of this
+    distribution beyond the product; a distance of one half-width gives 0.05. The distance is measured on the linear or
+    the logarithmic scale, whichever gives the smaller one.
     """
     value, low, high = (float(number) for number in estimate[:3])
     if estimate.deterministic or low == high:

@@ -1,1 +1,1 @@
-"""Experiments: one folder per paper, with one file per figure or theorem."""
+"""Experiments: one folder for each of five papers and one for the classics, with one file per experiment."""

@@ -31,7 +31,7 @@ def of_directory(
     path = directory / MANIFEST
     try:
         if is_of_a_sweep(load(path)):
-            what = "which `jaxbandits analyse` shows and `export` writes for other tools"
+            what = "which `jaxbandits analyse` summarises and `jaxbandits export` converts"
             raise InputError(f"{directory} holds a sweep, {what}")
         manifest = read(path, form=_FORM)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Draw figures of experiments with matplotlib; equal results give byte-identical files."""
+"""Draw figures of experiments; with one version of matplotlib, equal results give byte-identical files."""
 
 import io
 import textwrap

@@ -64,7 +64,7 @@ def text(report: Report) -> str:
     if report.horizon != experiment.horizon:
         lines += [
             "",
-            f"Declared for {experiment.horizon:,} rounds: numbers at {report.horizon:,} are about this run only.",
+            f"The experiment declares {experiment.horizon:,} rounds; these numbers are for {report.horizon:,} rounds.",
         ]
     lines += ["", *(f"note: {note}" for note in experiment.notes)]
     return "\n".join(lines)

@@ -125,7 +125,7 @@ def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report |
     refuse_a_sweep(directory)
     path = directory / MANIFEST
     try:
-        manifest = manifests.read(path, "--overwrite replaces the run beside it")
+        manifest = manifests.read(path, "--overwrite replaces the run in this directory")
     except FileNotFoundError:
         return None
     before, files = manifest["request"] or {}, [directory / name for name in manifest.get("files", ())]
@@ -147,20 +147,21 @@ def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report |
     if judged != [*claims]:
         first = next((name for name in (*claims, *judged) if (name in claims) != (name in judged)), "their order")
         raise InputError(
-            f"{directory} holds a finished run with other claims than {experiment.name} has ({format_value(first)}): "
+            f"{directory} holds a finished run whose claims differ from those of {experiment.name} "
+            f"({format_value(first)}): "
             "--out DIR keeps both, --overwrite replaces it"
         )
     try:
         verdicts = tuple(rows.from_manifest(row, claims[row["id"]]) for row in manifest["claims"])
     except (InputError, ValueError, TypeError) as error:
-        raise InputError(f"{path}: {error}, or --overwrite replaces the run beside it") from None
+        raise InputError(f"{path}: {error}, or --overwrite replaces the run in this directory") from None
     return Report(experiment, asked["preset"], asked["horizon"], {}, {}, verdicts)
 
 
 def set_aside(directory: Path) -> None:
     """Rename the manifest of the run in a directory, if any, so that a new run can replace it.
 
-    The renamed manifest tells which run is replaced until the new run is finished, even if that is interrupted.
+    Until the new run is finished, the renamed manifest records which run is replaced, even after an interruption.
     """
     if (directory / MANIFEST).exists():
         os.replace(directory / MANIFEST, directory / REPLACED)

@@ -75,7 +75,7 @@ def _inline(run: Run) -> str:
 
 def _figure(path: Path, run: Run) -> str:
     if path.is_symlink() or not path.is_file():
-        return plain(f"{path.name} is not there any more.")
+        return plain(f"{path.name} is missing.")
     data = base64.b64encode(path.read_bytes()).decode()
     title = escape(" ".join(f"{run.about.title}, {path.stem}".split()))
     return f'<div class="figure"><img alt="{title}" src="data:image/svg+xml;base64,{data}"></div>'

@@ -74,7 +74,7 @@ def load(path: Path, remedy: str = "run the experiment again") -> Any:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
-        what = "nested too deep" if isinstance(error, RecursionError) else "not JSON"
+        what = "nested too deeply" if isinstance(error, RecursionError) else "not JSON"
         raise InputError(f"{path} is damaged ({what}): {remedy}") from None
 
 

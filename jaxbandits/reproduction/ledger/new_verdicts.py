@@ -21,7 +21,7 @@ def update_verdicts(run: Run) -> Run:
       InputError: if the run was read from a ledger, which has no results, or if results cannot be read.
     """
     if run.directory is None:
-        raise InputError(f"the results of {run.experiment} are not in a table: name the directory of the runs")
+        raise InputError(f"a CSV file has no results of {run.experiment}: name the directory of the runs")
     stem = f"{run.experiment.rpartition('/')[2]}-"
     paths = [run.directory / name for name in run.files if name.endswith(".npz")]
     measured = Measurements({path.stem.removeprefix(stem): Result.load(path) for path in paths}, {})

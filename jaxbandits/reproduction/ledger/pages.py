@@ -148,9 +148,10 @@ def _rests(statements: Sequence[Sentence]) -> str:
     held = [sentence for sentence in statements if sentence.standing == "yes"]
     always = sum(sentence.every_choice == "yes" for sentence in held)
     return (
-        f"{guessed} of {len(statements)} sentences depend on an assumption (arms, noise, step sizes) or on a "
-        f"reconstructed baseline; for these, *no* means that the sentence does not hold in our set-up. {len(held)} "
-        f"sentences hold; of those that were also run with other presets or readings, {always} hold under all of them."
+        f"{guessed} of {len(statements)} sentences depend on an assumption (arms, noise, step sizes), on a stand-in "
+        "for real data or on a reconstructed baseline; for these, *no* means that the sentence does not hold in our "
+        f"set-up. {len(held)} sentences hold; of those that were also run with other presets or readings, {always} "
+        "hold under all of them."
     )
 
 

@@ -101,7 +101,7 @@ def from_manifest(row: JsonObject, claim: Claim | None = None) -> Verdict:
         of the row.
     """
     if row["verdict"] not in get_args(Decision) or row["kind"] not in KINDS or row["unit"] not in get_args(Unit):
-        raise InputError(f"claim {row['id']} has a verdict, a kind or a unit that there is not")
+        raise InputError(f"claim {row['id']} has an unknown verdict, kind or unit")
     low, high = row["claimed"]
     ends = (-math.inf if low is None else low, math.inf if high is None else high)
     if claim is None:
@@ -111,7 +111,7 @@ def from_manifest(row: JsonObject, claim: Claim | None = None) -> Verdict:
         claim = Claim(statistic=_refuse, low=ends[0], high=ends[1], **declared)
     elif not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip((claim.low, claim.high), ends, strict=True)):
         raise InputError(
-            f"claim {claim.id} was judged by other ends ({ends[0]:g}, {ends[1]:g}): run the experiment again"
+            f"claim {claim.id} was judged with another region ({ends[0]:g}, {ends[1]:g}): run the experiment again"
         )
     low, high = row["interval"]
     return Verdict(
@@ -177,7 +177,7 @@ def from_ledger(row: Mapping[str, str], claim: Claim, **fields: FieldValue) -> V
 
 
 def _refuse(measured: Measurements) -> Estimate:
-    raise InputError("the statistic of this claim is that of an experiment which is not registered here")
+    raise InputError("the statistic of this claim is unknown, since its experiment is not registered")
 
 
 def _or_null(number: float) -> float | None:

@@ -112,7 +112,7 @@ def read(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
     """
     found = _of_ledger(path, experiments) if path.is_file() else _of_manifests(path, experiments)
     if not found:
-        raise InputError(f"{path} holds no finished run: `jaxbandits reproduce all --out {path}` makes them")
+        raise InputError(f"{path} holds no finished run: `jaxbandits reproduce all --out {path}` writes some")
     places = {name: place for place, name in enumerate(experiments)}
     return sorted(found, key=lambda run: (places.get(run.experiment, len(places)), *_order(run)))
 

@@ -187,7 +187,7 @@ def chapters(runs: Sequence[Run], papers: Mapping[str, Paper]) -> list[Chapter]:
     """
     families = dict.fromkeys(run.family for run in runs)
     strangers = (name for name in families if name not in papers)
-    own = {name: Paper(name, name, "Experiments of no paper here", "", "", "", ()) for name in strangers}
+    own = {name: Paper(name, name, "Experiments without a paper", "", "", "", ()) for name in strangers}
     return [
         _chapter(paper, [run for run in runs if run.family == family])
         for family, paper in {**papers, **own}.items()

@@ -119,7 +119,7 @@ class CodeOfThesis:
     paper: DiscountedTS = param(doc="learner of the paper, whose discount and prior are used")
 
     def init(self, key: jax.Array) -> State:
-        """Return the initial state of the learner `paper`."""
+        """Return the initial state of the learner in the field `paper`."""
         return self.paper.init(key)
 
     def posterior(self, state: State) -> tuple[jax.Array, jax.Array]:

@@ -97,7 +97,7 @@ def _areas(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.
 
 @dataclasses.dataclass(frozen=True)
 class Regions:
-    """Three confidence regions of the first trial in the plane, after 50, 500 and all rounds.
+    """Three confidence regions of the first trial in the plane, after each of the rounds in `marks`.
 
     Attributes:
       name: suffix of the file names (`Drawing.name`).
