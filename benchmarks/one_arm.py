@@ -1,10 +1,11 @@
-"""Compare float32 with float64 for learners that carry V^{-1}, in a run of one arm that is oblique to the axes.
+"""Compare float32 with float64 for learners that carry V^{-1}, with one arm that is not parallel to a coordinate axis.
 
     python -m benchmarks.one_arm
 
-This is the hardest case for V^{-1}: after t rounds the width of the arm is 1/t of the largest entry, and only rounding
-errors move theta orthogonally to the arm. The program prints a Markdown table of the largest relative deviations from
-float64 of the width, the estimate theta and x'theta, over 100 record points on the same rewards.
+This is the hardest case for V^{-1}: after t rounds x'V^{-1}x is about 1/t of the largest entry of V^{-1}, and only
+rounding errors move theta orthogonally to the arm x. The program prints a Markdown table of the largest relative
+deviations from float64 of the width sqrt(x'V^{-1}x), the estimate theta and x'theta, over 100 record points on the same
+rewards.
 """
 
 from collections.abc import Callable
@@ -89,7 +90,7 @@ def round_inputs(algorithm: Any, moment: jax.Array, reward: jax.Array) -> tuple[
 
 @jax.jit
 def play(algorithm: Any, moment: jax.Array, rewards: jax.Array) -> tuple[Any, ...]:
-    """Return the least variance, and the estimates and widths at R record points, for rewards `[R, T / R]`."""
+    """Return the smallest x'V^{-1}x, and estimates and widths at R record points, for rewards `[R, T / R]`."""
 
     def one_round(carry, row):
         (state, least), (t, reward) = carry, row
@@ -120,7 +121,7 @@ class Deviations(NamedTuple):
     width: float  # deviation of ||x||_{V^{-1}}
     estimate: float  # deviation of theta
     along: float  # deviation of x'theta, on which alone the rewards depend
-    least: float  # variance of x in float32, in any round
+    least: float  # smallest x'V^{-1}x in float32 in any round
 
 
 def deviations(case: Case, rounds: int, rng: np.random.Generator) -> Deviations:

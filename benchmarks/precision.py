@@ -133,7 +133,9 @@ def record() -> Recorded:
 
 
 def deviations(domain: str, name: str, recorded: Recorded, options: Mapping[str, Any] | None = None) -> list[float]:
-    """Return the largest distance of both paths, relative to the largest float64 norm, after each number in `AFTER`.
+    """Return the largest distance of both paths over the first rounds, relative to the largest norm in float64.
+
+    The list has one value for each number of rounds in `AFTER`.
 
     Args:
       domain: key of `LEARNERS`.

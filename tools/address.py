@@ -1,4 +1,4 @@
-"""Address of the project, from which badges and links into Colab are made; empty: none are shown anywhere.
+"""Address of the project's repository, for badges and links to Colab; with an empty address there are none.
 
 python tools/address.py     write the badges of README.md
 """
@@ -29,7 +29,7 @@ def badges() -> str:
 
 
 def with_badges(text: str) -> str:
-    """Return the text of README.md with the badges in a paragraph below the title; without an address, without it."""
+    """Return the text of README.md with the badges in a paragraph below the title, if there is an address."""
     title, _, rest = text.partition("\n\n")
     if rest.startswith("[![tests]"):
         rest = rest.partition("\n\n")[2]

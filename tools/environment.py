@@ -1,9 +1,10 @@
-"""Check that .venv is what `tools/setup.sh` made, down to the size of every file. Run by .venv's own Python.
+"""Check that .venv is as `tools/setup.sh` made it, including the sizes of files. It is run by the Python of .venv.
 
-python -I tools/environment.py check LEVEL [BASE]   exit 0: sound; 3: sound, made for less; 1: not (says why)
+python -I tools/environment.py check LEVEL [BASE]   exit status 0: sound; 3: sound, but for a lower level;
+                                                    1: not sound, and stderr says why
 python -I tools/environment.py stamp LEVEL          checks the installation, then writes the stamp
 
-LEVEL is one of `LEVELS`; each holds the ones before it.
+LEVEL is one of `LEVELS`; each includes the ones before it. BASE is the interpreter that .venv must be made from.
 """
 
 import csv
@@ -35,12 +36,12 @@ def main(command: str, level: str, base: str = "") -> None:
     except (OSError, ValueError):
         sys.exit("its installation was not finished")
     if stamp["key"] != key():
-        sys.exit("pyproject.toml, constraints.txt or the place of this folder has changed")
+        sys.exit("pyproject.toml, constraints.txt or the path of this folder has changed")
     if base and os.path.realpath(base) != os.path.realpath(stamp["python"]):
         sys.exit(f"it was made with {stamp['python']}")
     gone = set(stamp["packages"]) - packages()
     if gone:
-        sys.exit(f"packages are gone from it: {', '.join(sorted(gone))}")
+        sys.exit(f"packages are missing: {', '.join(sorted(gone))}")
     check_files()
     check_package()
     try:
@@ -52,9 +53,9 @@ def main(command: str, level: str, base: str = "") -> None:
 
 
 def key() -> str:
-    """Return a digest of everything that decides what belongs in .venv.
+    """Return a digest of pyproject.toml, constraints.txt and the path of this folder.
 
-    Its scripts and its link to this folder hold the path, so the path counts, too.
+    The path is included because the scripts of .venv and its link to this folder contain it.
     """
     digest = hashlib.sha256(os.fsencode(ROOT))
     for name in ("pyproject.toml", "constraints.txt"):
@@ -67,7 +68,7 @@ def packages() -> set[str]:
 
 
 def check_files() -> None:
-    """Check every file against the size that its wheel recorded: a kill or a full disk cuts files off."""
+    """Check every file against the size that its wheel recorded: a kill or a full disk can truncate files."""
     for distribution in importlib.metadata.distributions():
         home = os.fspath(distribution.locate_file(""))
         for name, _, size in csv.reader((distribution.read_text("RECORD") or "").splitlines()):
@@ -88,7 +89,7 @@ def check_package() -> None:
     """
     spec = importlib.util.find_spec("jaxbandits")
     if spec is None or spec.origin is None or Path(spec.origin).resolve() != ROOT / "jaxbandits" / "__init__.py":
-        sys.exit("jaxbandits in it is not the one of this folder")
+        sys.exit("its jaxbandits is not the package in this folder")
 
 
 def write(level: str) -> None:

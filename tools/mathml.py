@@ -1,4 +1,4 @@
-"""TeX as MathML that browsers draw without a script, spaced as TeX spaces it."""
+"""Convert TeX to MathML, which browsers show without JavaScript, with the spaces that TeX sets around functions."""
 
 import re
 from xml.etree import ElementTree
@@ -8,7 +8,7 @@ from docutils.utils.math import MathError, latex2mathml
 __all__ = ["MathError", "mathml"]
 
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
-_UNKNOWN = ((r"\dots", r"\ldots"), (r"\Big", ""), (r"\big", ""))  # to docutils
+_UNKNOWN = ((r"\dots", r"\ldots"), (r"\Big", ""), (r"\big", ""))  # unknown to docutils: replacement
 _LIMITS = frozenset("max min sup inf lim det Pr gcd".split())  # noqa: SIM905  operators whose names docutils sets as <mo>
 _SPACE = "0.17em"  # TeX's thin space
 _SCRIPTS = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
@@ -17,11 +17,11 @@ _SCRIPTS = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
 def mathml(tex: str, *, as_block: bool = False) -> str:
     """Return a formula as MathML.
 
-    Names of functions have TeX's thin space towards letters, numbers and closing brackets on their left, and letters
-    and numbers on their right: browsers set `C log t` without any.
+    A thin space, as in TeX, separates the name of a function from a letter, a number or a closing bracket on its left,
+    and from a letter or a number on its right, since browsers set `C log t` without spaces.
 
     Raises:
-      docutils' MathError: for TeX that it does not know.
+      MathError: for TeX that docutils does not know.
     """
     for unknown, known in _UNKNOWN:
         tex = re.sub(re.escape(unknown) + r"(?![a-z])", lambda _, known=known: known, tex)
@@ -34,7 +34,7 @@ def mathml(tex: str, *, as_block: bool = False) -> str:
 
 
 def _space(parent: ElementTree.Element) -> None:
-    """Set spaces beside the functions among the children of an element, and mend signs."""
+    """Insert spaces around functions among the children of an element, and correct primes, norms and hats."""
     if _tag(parent) in ("munder", "munderover") and _tag(parent[0]) == "mover" and parent[0].get("accent"):
         parent.tag = f"{{{_NAMESPACE}}}{'msub' if len(parent) == 2 else 'msubsup'}"  # the index of a letter with a hat
     for child in parent:

@@ -1,11 +1,12 @@
-"""Break the code on purpose, one line at a time, and run the tests that should fail: `make mutants`.
+"""Mutation tests: introduce one error at a time into the code, and run the tests that should fail (`make mutants`).
 
-python tools/mutants.py [NAME ...] [--list]     exit 0: every mutant died; 1: some survived; 2: the list is out of date
+python tools/mutants.py [NAME ...] [--list]     exit status 0: tests failed for every mutant; 1: some mutants survived;
+                                                2: the list does not match the code, or tests fail without a mutant
 
-Each mutant is one replacement of a text that occurs once in a file. It is applied in a temporary copy of the working
-tree, in which those tests run; the same tests must pass without it. A text that is missing or occurs twice is an error,
-so that the list follows the code. Only code that decides a verdict or a trial's random numbers is listed: a wrong sign
-there changes no shape, raises no error, and would be printed as a result.
+Each mutant replaces a text that occurs once in a file. It is applied to a temporary copy of the working tree, in which
+the tests named with it run; the same tests must pass without it. A text that is missing or occurs twice is an error, so
+that the list follows the code. Most of the listed code decides a verdict or the random numbers of a trial: a wrong sign
+there changes no shape and raises no error, and a wrong result would be printed.
 """
 
 import argparse
@@ -399,7 +400,7 @@ MUTANTS = [
 
 
 def _run(directory: Path, tests: tuple[str, ...]) -> tuple[int, str]:
-    """Return the exit code of pytest and what it said. Slow tests run where they are named, not in whole files."""
+    """Return pytest's exit status and output. Slow tests run only if every test is named as `FILE::TEST`."""
     marks = "" if all("::" in test for test in tests) else "not slow"
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", marks, "-p", "no:cacheprovider", *tests]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PYTHONDONTWRITEBYTECODE": "1"}
@@ -431,7 +432,7 @@ def main() -> int:
         return 0
     gone = [m for m in chosen if (ROOT / m.file).read_text(encoding="utf-8").count(m.old) != 1]
     for mutant in gone:
-        print(f"out of date: {mutant.name}: its text is not in {mutant.file} exactly once")
+        print(f"out of date: {mutant.name}: its text does not occur exactly once in {mutant.file}")
     if gone or not chosen:
         return 2
     survivors, start = [], time.monotonic()
@@ -452,7 +453,7 @@ def main() -> int:
             path.write_text(whole, encoding="utf-8")
             print(f"[{i}/{len(chosen)}] {'SURVIVED' if code == 0 else 'died'}  {mutant.name}", flush=True)
             if code not in (0, 1, 2):  # 1: tests failed, 2: the module no longer imports
-                print(f"pytest answered {code}: are the tests of {mutant.name!r} still called so?")
+                print(f"pytest exited with status {code}: do the tests of {mutant.name!r} still have these names?")
                 return 2
             survivors += [mutant.name] if code == 0 else []
     died = len(chosen) - len(survivors)

@@ -1,9 +1,9 @@
-"""The notebooks: written from their `.py` text, and executed in a real kernel. Needs the extra `notebooks`.
+"""Write the notebooks from their `.py` files, and execute them in a Jupyter kernel. Requires the extra `notebooks`.
 
-    python tools/notebooks.py write            notebooks/*.ipynb from notebooks/*.py, without outputs
-    python tools/notebooks.py run [NAME...]    executes them; outputs and figures go to results/notebooks
+    python tools/notebooks.py write [NAME...]  write notebooks/*.ipynb from notebooks/*.py, without outputs
+    python tools/notebooks.py run [NAME...]    execute them; outputs and figures go to results/notebooks
 
-The `.py` files (jupytext's percent format) are edited and reviewed; the `.ipynb` is what Colab and Jupyter open.
+The `.py` files (in jupytext's percent format) are edited and reviewed; Colab and Jupyter open the `.ipynb` files.
 """
 
 import argparse
@@ -21,7 +21,7 @@ HERE = ROOT / "notebooks"
 
 
 def made(source: Path) -> str:
-    """Return the notebook of a `.py` file as text, with fixed cell ids (jupytext alone draws new ones)."""
+    """Return the notebook of a `.py` file as text, with fixed cell ids (jupytext draws random ones)."""
     notebook = jupytext.read(source, fmt="py:percent")
     notebook.metadata = {
         "jupytext": {"formats": "ipynb,py:percent"},
@@ -46,7 +46,7 @@ def sources(names: list[str] | None = None) -> list[Path]:
 
 
 def run(source: Path, out: Path) -> float:
-    """Execute a notebook, write it with its outputs and figures; return the seconds, start of the kernel included."""
+    """Execute a notebook, write it with its outputs and figures, and return the seconds, with the kernel's start."""
     from nbclient import NotebookClient
 
     settings = {"timeout": 900, "startup_timeout": 300, "resources": {"metadata": {"path": HERE}}}

@@ -1,7 +1,7 @@
-"""Formulas of docstrings, written to be read in a terminal, as TeX.
+"""Convert the formulas of docstrings, which are plain text for terminals, to TeX.
 
-Between dollars stands plain text such as `O(d sqrt(T log T))`, `sum_{t<=T} ||g_t||^2` or `theta_t in R^d`. Names of
-Greek letters, functions and relations become those of TeX; other words are set upright; TeX itself stays as it is.
+Formulas are plain text such as `O(d sqrt(T log T))`, `sum_{t<=T} ||g_t||^2` or `theta_t in R^d`. Names of Greek
+letters, functions and relations become commands of TeX, other words are set upright, and TeX is left unchanged.
 """
 
 import re
@@ -49,7 +49,7 @@ _ACCENT = re.compile(r"(?<![A-Za-z\\])(?:([A-Za-z]|th)(hat|til|bar)|([A-Za-z]+)_
 
 
 def _accents(text: str) -> str:
-    """Set the hats, bars and tildes that names spell: `yhat`, `rtil`, `theta_bar`; `th` is a theta that varies."""
+    r"""Set accents that are part of a name, as in `yhat`, `rtil` and `theta_bar`; `th` becomes `\vartheta`."""
 
     def set_one(found: re.Match[str]) -> str:
         letter, accent = found[1] or found[3], found[2] or found[4]
@@ -63,7 +63,7 @@ def _accents(text: str) -> str:
 
 
 def _set_braces(text: str) -> str:
-    """Escape the braces of sets; those of scripts and of TeX's commands stay."""
+    """Escape the braces of sets, but not those of subscripts, exponents and TeX's commands."""
     found, opened = [], []
     for i, character in enumerate(text):
         if character == "{":
@@ -91,7 +91,7 @@ def _word(found: re.Match[str]) -> str:
 
 
 def _roots(text: str) -> str:
-    """Set `sqrt(...)` and `sqrt x`, the brackets balanced."""
+    """Set `sqrt(...)`, which ends at the matching bracket, and `sqrt x`."""
     while (at := re.search(r"(?<!\\)\bsqrt\(", text)) is not None:
         end = _closing(text, at.end() - 1)
         text = f"{text[: at.start()]}\\sqrt{{{text[at.end() : end]}}}{text[end + 1 :]}"
@@ -99,7 +99,7 @@ def _roots(text: str) -> str:
 
 
 def _brackets(text: str) -> str:
-    """Set an exponent or subscript in brackets without them: `T^(1/2)`."""
+    """Replace the brackets around an exponent or subscript, as in `T^(1/2)`, by braces."""
     while (at := re.search(r"[\^_]\(", text)) is not None:
         end = _closing(text, at.end() - 1)
         text = f"{text[: at.start() + 1]}{{{text[at.end() : end]}}}{text[end + 1 :]}"
@@ -107,7 +107,7 @@ def _brackets(text: str) -> str:
 
 
 def _closing(text: str, opening: int) -> int:
-    """Return the index of the bracket that closes the one at an index; the end of the text without one."""
+    """Return the index of the bracket that closes the one at `opening`; the length of the text if there is none."""
     depth = 0
     for i in range(opening, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)

@@ -1,6 +1,6 @@
-"""Check a release: build sdist and wheel, check their metadata, and run README's blocks from each, installed elsewhere.
+"""Check a release: build sdist and wheel, check their metadata, install each, and run the code blocks of README.md.
 
-python tools/release_check.py     environments in .cache/wheels; exit code 1 if something fails
+python tools/release_check.py     uses environments in .cache/wheels; the exit status is 1 if a check fails
 """
 
 import shutil
@@ -23,7 +23,7 @@ def main() -> int:
         archives = sorted(dist.glob("jaxbandits-*"))
         print(wheels._call([sys.executable, "-m", "twine", "check", "--strict", *archives]).strip())
         for archive in archives:
-            print(f"{archive.name}: README's blocks run as installed ({_run_readme(archive)})", flush=True)
+            print(f"{archive.name}: README's code blocks run ({_run_readme(archive)})", flush=True)
     except wheels.TroubleError as trouble:
         print(f"release-check: {trouble}", file=sys.stderr)
         return 1
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def _run_readme(archive: Path) -> str:
-    """Install an archive into an environment of its own and run README's blocks there; return where it was imported."""
+    """Install an archive into a new environment and run README's code blocks there; return "sdist" or "wheel"."""
     room = wheels.ROOM / "release"
     shutil.rmtree(room, ignore_errors=True)
     wheels._call([wheels._uv(), "venv", "--quiet", "--no-project", "--python", sys.executable, room])

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes .venv ready for `make`: leaves a sound one alone, rebuilds any other, says in one line what is missing.
+# Makes .venv ready for `make`: keeps a sound one, rebuilds any other, and says in one line what is missing.
 #
-#     tools/setup.sh run|test|notebooks|dev|docs    what must be installed: the package, what its tests need, what
-#                                                   executes the notebooks, the tools too, what builds the site
-#     PYTHON=python3.12 tools/setup.sh run                         this interpreter rather than the newest that fits
+#     tools/setup.sh LEVEL                   install the package (LEVEL run), and also what its tests (test), the
+#                                            notebooks (notebooks), all checks (dev) or the site (docs) need
+#     PYTHON=python3.12 tools/setup.sh run     use this interpreter instead of the newest tested version
 set -u
 CDPATH='' cd -- "$(dirname -- "$0")/.." || exit 1
 
@@ -21,9 +21,9 @@ fail() { say "$*"; exit 1; }
 
 # --- the interpreter ---------------------------------------------------------------------------------------------
 
-# Prints "RANK MINOR EXECUTABLE LACKS", in a dialect that Python 2 speaks too. Higher ranks are better: JAX >= 0.11 needs
-# Python 3.12 and is twice as fast on CPU as what 3.11 gets; what is newer than this project was tried on comes last.
-# The executable is the one behind shims and virtual environments, so that .venv never rests on itself.
+# Prints "RANK VERSION LACKS EXECUTABLE", in syntax that Python 2 accepts, too. Higher ranks are better: JAX >= 0.11
+# needs Python 3.12 and is twice as fast on CPU as the versions for 3.11; versions of Python newer than the tested ones
+# come last. The executable is the one behind shims and virtual environments, so that .venv never depends on itself.
 probe='
 import os, sys
 version, lacks = sys.version_info[:2], []
@@ -98,10 +98,10 @@ EOF
                     "with them: make PYTHON=/path/to/python" ;;
         esac
     elif [ -n "$old" ]; then
-        fail "Python >= 3.11 is needed, found was only $old: install one (Debian 12+, Ubuntu 24.04+: apt install" \
+        fail "Python >= 3.11 is needed, but only Python $old was found: install one (Debian 12+, Ubuntu 24.04+: apt install" \
             "python3 python3-venv; else python.org or pyenv), or give its path: make PYTHON=/path/to/python"
     elif [ -n "${PYTHON:-}" ]; then
-        fail "PYTHON=$PYTHON is no Python that runs: give the path of a Python >= 3.11"
+        fail "PYTHON=$PYTHON does not run as Python: give the path of a Python >= 3.11"
     else
         fail "Python >= 3.11 is needed and none was found: install one (Debian 12+, Ubuntu 24.04+: apt install python3" \
             "python3-venv; else python.org or pyenv), or give its path: make PYTHON=/path/to/python"
@@ -118,11 +118,11 @@ if [ -n "${PYTHON:-}" ]; then
 fi
 
 install() {
-    # What is imported is compiled then, a tenth of all: pip would compile everything, in one process, for half a minute.
+    # Modules are compiled when they are first imported, a tenth of all; pip would compile all of them in half a minute.
     PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0 $python -m pip install -qq --no-compile --constraint constraints.txt \
         --editable "$package" </dev/null ||
-        fail "pip could not install $package (its message is above; no network, or a full disk?): run the command again" \
-            "when that is put right, it starts afresh"
+        fail "pip could not install $package (its message is above; no network, or a full disk?): correct this and run" \
+            "the command again, which starts afresh"
     $python -I tools/environment.py stamp "$level" || fail "the new .venv does not work: its message is above"
 }
 
@@ -134,16 +134,16 @@ if [ -e .venv ] || [ -L .venv ]; then
         trouble=$($python -I tools/environment.py check "$level" "$wanted" 2>&1)
         status=$?
     else
-        trouble="it has no Python that runs"
+        trouble="its Python does not run"
         status=1
     fi
     [ $status -ne 0 ] || exit 0
-    if [ $status -eq 3 ]; then # sound, but made for less than is asked now
+    if [ $status -eq 3 ]; then # sound, but made for a lower level
         say "adding what '$level' needs to .venv"
         install
         exit 0
     fi
-    say "making .venv anew: $(printf '%s\n' "$trouble" | tail -n 1)"
+    say "rebuilding .venv: $(printf '%s\n' "$trouble" | tail -n 1)"
 fi
 [ -n "$best" ] || find_python
 rm -rf .venv || fail "the old .venv cannot be removed: remove it, then run the command again"

@@ -1,8 +1,8 @@
-"""Write the pages of the site that are made of the package itself: reference, gallery, tutorials, copies.
+"""Write the generated pages of the site: reference, gallery, tutorials, and copies of the repository's pages.
 
 python tools/site_pages.py     write docs/generated (docs/conf.py does so before each build)
 
-Sources are the registries, the docstrings and argparse: no list is kept by hand.
+The entries of the reference and the gallery come from the registries, the docstrings and argparse.
 """
 
 import argparse
@@ -54,10 +54,10 @@ TITLES = {
     "data": "Data",
     "classics": "Classical bandits",
 }
-ROOMS = {  # page of the top level: its title, and the rooms of the package whose names it has
+ROOMS = {  # page of top-level names: its title, and the subpackages that define the names
     "run": ("Simulate, compare, sweep", ("simulation", "engine", "sweeps")),
     "results": ("Results", ("results", "analysis", "plots")),
-    "own": ("Your own algorithm and environment", ("",)),  # all other rooms
+    "own": ("Your own algorithm and environment", ("",)),  # all other subpackages
 }
 MODULES = {  # page: its title, and modules whose members it lists
     "domains": ("Domains", ["jaxbandits.domains"]),
@@ -79,7 +79,7 @@ def pages() -> dict[str, str]:
 
 
 def write() -> None:
-    """Write the pages that changed, and remove those that are none any more."""
+    """Write the pages that changed, and remove files that are no longer pages."""
     texts = pages()
     for path in OUT.rglob("*.*"):
         if path.relative_to(OUT).as_posix() not in texts:
@@ -92,7 +92,7 @@ def write() -> None:
 
 
 def public_names() -> Iterator[tuple[str, Any]]:
-    """Yield every public name of the package and its namespaces, with what it stands for."""
+    """Yield the public names of the package, its families and `domains`, each with its object."""
     for module in (jaxbandits, *(importlib.import_module(f"jaxbandits.{name}") for name in (*FAMILIES, "domains"))):
         names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
         for name in names:
@@ -164,7 +164,7 @@ def _object(name: str, obj: Any) -> str:
 
 
 def _top_level(title: str, rooms: tuple[str, ...]) -> str:
-    """Return the page of the names of the top level that stand in some rooms and on no page of a family."""
+    """Return the page of the top-level names that some subpackages define, except those of the family `linear`."""
     others = {room for _, listed in ROOMS.values() for room in listed} - {""}
     places = lazy.declared_imports("jaxbandits")
     blocks = []
@@ -203,7 +203,7 @@ def _is_public(obj: Any) -> bool:
 
 
 def _entry(name: str, entry: Any, module: Any) -> str:
-    """Return the entry of a class: what it is, its documentation with its formulas, fields, presets, commands."""
+    """Return the entry of a class: source, documentation, fields, presets and commands."""
     cls = entry.cls
     presets = {key: _first_line(preset) for key, preset in named_constructors(cls).items()}
     own = [key for key in vars(cls) if not key.startswith("_") and callable(getattr(cls, key, None))]
@@ -214,7 +214,7 @@ def _entry(name: str, entry: Any, module: Any) -> str:
         f"`{name}`. {escape(entry.source)}.",
         _auto("autoclass", f"{module.__name__}.{cls.__name__}", *([f"members: {members}"] if members else [])),
         _fields(field_table(cls)),
-        table(("preset or reader", "what it does"), [(f"`{k}`", escape(v)) for k, v in presets.items()])
+        table(("preset or constructor", "what it does"), [(f"`{k}`", escape(v)) for k, v in presets.items()])
         if presets
         else "",
         f"`jaxbandits show {name}` prints this entry, and `jaxbandits cite {name}` prints the citation.",
@@ -249,7 +249,7 @@ def header_of(cls: Any) -> str:
 
 
 def escape(text: str) -> str:
-    """Return prose of a docstring as Markdown: code stays, formulas become TeX, all else is literal."""
+    """Return prose of a docstring as Markdown: code is kept, formulas become TeX, and other text is escaped."""
     parts = []
     for kind, content in typeset.prose(str(text)):
         if kind == "math":

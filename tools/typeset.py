@@ -1,11 +1,12 @@
-"""Formulas of docstrings, found between words, as pieces that the site sets.
+"""Find the formulas in docstrings, and split the text into pieces that the site sets.
 
-A docstring is written to be read in a terminal. The header of a module has formulas on indented lines,
+Docstrings are plain text for terminals. The docstring of a module has formulas on indented lines,
 
     play     argmax_x  x'theta_t + beta_t ||x||_{V_t^{-1}},   every arm once before
 
-and prose has them between words: "at most 10^3", "sum_i (mu* - mu_i) / kl(mu_i, mu*)". Tokens decide what is a formula:
-words of English and code are none. In prose a formula also needs a sign that English lacks, such as a subscript.
+and prose has formulas between words: "at most 10^3", "sum_i (mu* - mu_i) / kl(mu_i, mu*)". The text is split into
+tokens, and English words and code are not part of a formula. In prose, a formula must also contain a sign that English
+does not have, such as a subscript.
 """
 
 import html
@@ -15,16 +16,16 @@ from collections.abc import Callable
 import mathml
 import plain_tex
 
-Piece = tuple[str, str]  # "text", "math", "code" or "gap", and what was written
+Piece = tuple[str, str]  # kind ("text", "math", "code" or "gap") and content
 
-# Words of formulas that are none of English, Greek ones aside.
+# Names in formulas that are not English words, apart from Greek letters.
 _NAMES = frozenset(
     """
     argmax argmin kl th thh thhat xh yhat zhat ell Res Lip huber log exp min max sup inf det tr cos sin sinh cosh tanh
     ln lim sqrt sum prod grad lam sign floor ceil clip
     """.split()  # noqa: SIM905
 )
-_BOTH = frozenset("in sum prod min max sup inf sign floor clip a A".split())  # noqa: SIM905  English beside English
+_BOTH = frozenset("in sum prod min max sup inf sign floor clip a A".split())  # noqa: SIM905  English next to English
 _WORD = re.compile(r"[A-Za-z]-th\b|[A-Za-z]{2,}(?:['-][A-Za-z]+)+(?![\w(^])|[A-Za-z]+(?!\w)")
 _FIELD = re.compile(r"[a-z]+(?:_[a-z]+)*_[a-z]{3,}(?![\w({^'])|__?\w{3,}\b")
 _CODE = re.compile(r"`+[^`]+`+")
@@ -34,7 +35,7 @@ _LITERAL = re.compile(
     r"|\*\w[\w ]*\*(?!\w)|\*\*?[a-z]{2,}\b"
 )
 _QUOTED = re.compile(r"\"[^\"]*\"")
-_BLANK, _SPACE = re.compile(r"\s*\n *\n\s*"), re.compile(r"\s+")  # no formula goes on after a blank line
+_BLANK, _SPACE = re.compile(r"\s*\n *\n\s*"), re.compile(r"\s+")  # a formula ends at a blank line
 _TEX = re.compile(r"\$[^$]+\$")
 _ATOM = re.compile(
     r"\d+(?:[.,]\d+)*[A-Za-z]*(?!\w)|\d+(?:\.\d+)?|[A-Za-z]+(?:~|\*(?![A-Za-z0-9(]))*|\.{2,3}|<=>|<=|>=|!=|->|<-|\+=|\+-|\|\||."
@@ -42,7 +43,7 @@ _ATOM = re.compile(
 _SCRIPT = re.compile(r"[+*](?!\w)|-?(?:\d+(?:\.\d+)?|[A-Za-z]+(?:[+-]1(?!\w))?)\*?|.")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _OPERATORS = frozenset(("=", "<", ">", "<=", ">=", "+", "-", "*", "/", "|", "||", "->", "<-", "+-", "~", "!="))
-# What makes a formula of a run of tokens in prose.
+# A run of tokens in prose is a formula if it contains one of these patterns or a Greek letter.
 _STRONG = re.compile(
     r"[\w)}\]*]\s*\^|(?<![A-Za-z])[A-Za-z]\w?[~'*]?_|\b(?:reward|regret|argmax|argmin|sum|max|min|prod)_|\bsqrt[( ]"
     r"|\|\||<=|>=|\b(?:log|exp|kl|det|ln)\(|\bO~?\(|\bsum \w|\w\*(?!\w)|[A-Za-z] [=<>] \S"
@@ -54,12 +55,12 @@ _NUMBERS = re.compile(r"(?:Eqs?\.? )?\(\d+[a-z]?\)(?:(?:, |-)\(\d+[a-z]?\))*")  
 
 
 def prose(text: str) -> list[Piece]:
-    """Return the text, code and formulas of prose, in order; joined they are what was written."""
+    """Return the text, code and formulas of prose, in order; joined, they are the text without the dollars of TeX."""
     return _pieces(text, lambda run: bool(_STRONG.search(run) or _GREEK.search(run)))
 
 
 def is_settable(plain: str) -> bool:
-    """Return whether a formula in plain text can be set: a lone subscript, say, cannot."""
+    """Return whether a formula in plain text can be converted to MathML; a subscript alone, for example, cannot."""
     try:
         mathml.mathml(plain_tex.tex(plain))
     except (mathml.MathError, IndexError, SyntaxError):
@@ -68,7 +69,7 @@ def is_settable(plain: str) -> bool:
 
 
 def line(text: str) -> list[Piece]:
-    """Return the text, code, formulas and gaps of a line of formulas: two spaces or more are a gap."""
+    """Return the text, code, formulas and gaps of a line of formulas; two or more spaces are a gap."""
     text = re.sub(r"\b(arg(?:max|min)_(?:\w|\{[^{}]*\})) +", r"\1 ", text)
     found: list[Piece] = []
     for i, part in enumerate(re.split(r"(?<=\S) {2,}(?=\S)", text.strip())):
@@ -78,7 +79,7 @@ def line(text: str) -> list[Piece]:
 
 
 def _pieces(text: str, accepts: Callable[[str], bool], symbols: bool = False) -> list[Piece]:
-    """Split text; with `symbols` a name such as `beta_scale` is a letter with a subscript, and no field."""
+    """Split text; with `symbols`, a name such as `beta_scale` is a letter with a subscript, not the name of a field."""
     tokens = _tokens(text, symbols)
     found: list[Piece] = []
 
@@ -105,7 +106,10 @@ def _pieces(text: str, accepts: Callable[[str], bool], symbols: bool = False) ->
 
 
 def _balanced(tokens: list[Piece], first: int, last: int) -> list[tuple[bool, int, int]]:
-    """Split a range of tokens into runs that begin and end with mathematics, brackets closed, and what is between."""
+    """Split a range of tokens into possible formulas, in which brackets are balanced, and the tokens between them.
+
+    Each part is a tuple: whether it is a possible formula, its first token, and the token after its last one.
+    """
     unmatched, opened = [], []
     for i in range(first, last):
         if tokens[i][0] == "open":
@@ -136,7 +140,7 @@ def _tokens(text: str, symbols: bool) -> list[Piece]:
         found.append((kind, text[at:end]))
         at = end
     solid = [i for i, (kind, _) in enumerate(found) if kind != "space"]
-    for _ in range(2):  # a word that was taken for a formula may make one of its neighbour
+    for _ in range(2):  # the second pass sees the neighbours that the first corrected
         for k, i in enumerate(solid):
             before, after = (found[solid[j]] if 0 <= j < len(solid) else ("stop", "") for j in (k - 1, k + 1))
             apart = i + 1 == len(found) or found[i + 1][0] != "math"
@@ -146,7 +150,7 @@ def _tokens(text: str, symbols: bool) -> list[Piece]:
 
 
 def _is_english(word: str, before: Piece, after: Piece) -> bool:
-    """Return whether a word that formulas have too is one of the sentence here."""
+    """Return whether a word that also occurs in formulas belongs to the sentence here."""
     if word in "aA":
         return after[0] in ("text", "code") or (before[0] == "text" and after[1] not in _OPERATORS)
     if word == "in":
@@ -187,7 +191,7 @@ def _next(text: str, at: int, symbols: bool) -> tuple[str, int]:
 
 
 def _belongs(text: str, word: re.Match[str]) -> bool:
-    """Return whether a word is part of a formula: a single letter, a known name, or something with a script."""
+    """Return whether a word is part of a formula, such as a letter, a known name, or a name with a subscript."""
     content, after = word[0], text[word.end() : word.end() + 1]
     first = re.split("['-]", content)[0]
     if content.endswith("-th"):
@@ -215,7 +219,7 @@ def _script(text: str, at: int) -> int:
 
 
 def _closing(text: str, opening: int) -> int:
-    """Return the index after the bracket that closes the one at an index; the end of the text without one."""
+    """Return the index after the bracket that closes the one at `opening`; the length of the text if there is none."""
     first, last, depth = text[opening], _PAIRS[text[opening]], 0
     for i in range(opening, len(text)):
         depth += (text[i] == first) - (text[i] == last)
@@ -230,7 +234,7 @@ _LEFT = re.compile(r"(\S(?:[^=\s]| (?! ))*?)(?: +(?=(?:=|<-|~|\+=) )|  +)(\S.*)$
 _WIDEST = 24  # characters of the left column
 
 
-# A call of a method, a keyword argument, a string of more than a name, a file: code.
+# Signs of code: a call of a method, a keyword argument, a call with a string, an import, a file.
 _IS_CODE = re.compile(
     r"[a-z]\w+\.\w+\(|\b[a-z_]{3,}=\S|\{ ?\w+ = |\(\"|\bimport\b|>>>|\.(?:npz|json)\b|^ *[A-Z_]{6,}[=,]"
 )
@@ -244,7 +248,7 @@ def is_formulas(block: str) -> bool:
 
 
 def block(lines: list[str]) -> str:
-    """Return lines of formulas as HTML in two columns: what is defined, or a word for it, and the rest."""
+    """Return lines of formulas as HTML in two columns: the defined quantity or a label, and the rest."""
     indent = min(len(part) - len(part.lstrip()) for part in lines if part.strip())
     rows = [_row(part[indent:]) for part in lines if part.strip()]
     return f'<div class="formulas">{"".join(rows)}</div>'
@@ -253,7 +257,7 @@ def block(lines: list[str]) -> str:
 def _row(text: str) -> str:
     level = len(text) - len(text.lstrip())
     found = _LEFT.match(text.lstrip())
-    if level > 8:  # it goes on with the line above
+    if level > 8:  # it continues the line above
         return f'<div></div><div class="right">{_html(line(text))}</div>'
     inner = f' style="padding-left: {level / 2:g}em"' if level else ""
     if found and len(found[1]) <= _WIDEST and not found[1].endswith((",", ";")):

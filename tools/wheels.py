@@ -1,11 +1,12 @@
-"""Build sdist and wheel, install them into fresh environments, and use them from another folder.
+"""Build sdist and wheel, install them into new environments, and use them from another folder.
 
-python tools/wheels.py [NAME ...]     all, or some of: 3.11, 3.12, 3.13, sdist, colab
+python tools/wheels.py [NAME ...]     test these environments: 3.11, 3.12, 3.13, sdist, colab (default: all)
 
-3.11, 3.12, 3.13 get the wheel and the versions of constraints.txt; sdist the source archive instead; colab the versions
-of Google Colab (Python 3.12). The wheel is built from the sdist, so that nothing comes from the checkout alone.
-Environments are in .cache/wheels, and those that failed stay there; uv makes them from its cache. Exit code 1 if one
-fails, or if an interpreter is missing on this machine (on PATH, or where pyenv puts it).
+In the environments 3.11, 3.12 and 3.13, the wheel is installed with the versions of constraints.txt; in sdist, the
+source archive replaces the wheel; colab has the versions of Google Colab (Python 3.12). The wheel is built from the
+sdist, so that nothing comes from the checkout alone. Environments are in .cache/wheels, where only those that failed
+are kept. The exit status is 1 if an environment fails, or if its interpreter is found neither on PATH nor in the
+folder of pyenv.
 """
 
 import os
@@ -77,7 +78,7 @@ def main(names: list[str]) -> int:
 
 
 def _tried(name: str) -> str:
-    """Use an installation in all ways, and return what it consists of."""
+    """Install an archive into a new environment and use it there; return versions and the name of the archive."""
     version, suffix, constraints = ENVIRONMENTS[name]
     room = ROOM / name
     shutil.rmtree(room, ignore_errors=True)
@@ -103,7 +104,7 @@ def _tried(name: str) -> str:
                     "--horizon", "100", "--no-timing", "--quiet", "--out", "figure")  # fmt: skip
         _has(said, "Hvt-UCB", "figure")
         if not list(Path(elsewhere, "figure").rglob("*.png")):
-            raise TroubleError("reproduce drew nothing")
+            raise TroubleError("`jaxbandits reproduce` drew no figure")
         _has(here(command, "sweep", "mine.toml", "--quiet"), "1 of 1 parts done")
         here(command, "export", "results/mine", "--final")
         said = here(python, "mine.py")
@@ -112,13 +113,13 @@ def _tried(name: str) -> str:
         jax, numpy = said.split()[-2:]
     python_ = _call([python, "-V"]).split()[1]
     shutil.rmtree(room)
-    return f"Python {python_}, jax {jax}, numpy {numpy}, {archive.name}: all as it should be"
+    return f"Python {python_}, jax {jax}, numpy {numpy}, {archive.name}: all checks passed"
 
 
 def _has(text: str, *words: str) -> None:
     for word in words:
         if word not in text:
-            raise TroubleError(f"{word!r} is not in what it said: {text[:500]!r}")
+            raise TroubleError(f"{word!r} is not in the output: {text[:500]!r}")
 
 
 def _uv() -> Path:
@@ -126,7 +127,7 @@ def _uv() -> Path:
 
 
 def _interpreter(version: str) -> str:
-    """Return an interpreter that runs: pyenv's names on PATH do so only where a version is switched on."""
+    """Return an interpreter that runs; a shim of pyenv on PATH may not, if its version is not selected."""
     folders = [Path(folder or ".") for folder in os.environ["PATH"].split(os.pathsep)]
     folders += Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin")
     for folder in folders:
@@ -134,15 +135,15 @@ def _interpreter(version: str) -> str:
         asked = [executable, "-c", "import sys; print(sys.executable)"]
         if os.access(executable, os.X_OK) and (found := _run(asked)).returncode == 0:
             return found.stdout.strip()
-    raise TroubleError(f"there is no python{version} on this machine")
+    raise TroubleError(f"python{version} was not found")
 
 
 def _call(words: "list[object] | tuple[object, ...]", where: "str | None" = None) -> str:
-    """Return the output of a command that succeeds."""
+    """Run a command, and return its output; a failure raises `TroubleError`."""
     found = _run(words, where)
     if found.returncode:
         said = (found.stderr or found.stdout).strip()
-        raise TroubleError(f"{' '.join(map(str, words))} ended with {found.returncode}: {said[-2000:]}")
+        raise TroubleError(f"{' '.join(map(str, words))} exited with status {found.returncode}: {said[-2000:]}")
     return found.stdout
 
 

@@ -1,10 +1,10 @@
 """Count operations of the programs for GPUs, compiled without a GPU: `make gpu-check`, `python -m benchmarks.gpu`.
 
 Every registered learner on its example and every benchmark case is compiled. The table shows the nodes of a round in a
-CUDA graph, launches, bytes, instructions and registers. `--check` compares them with `counts.json`, and the exit status
-is 1 if a program needs more nodes, if the host reads a predicate, if no kernel computes the predicate of a loop, if a
-program computes in float64, or if the program that tests a user's GPU lacks a loop or a branch. `--write` writes
-`counts.json`; a version of JAX with different counts has a file `counts-VERSION.json`.
+CUDA graph, launches, bytes, instructions and registers. `--check` compares nodes and launches with `counts.json`, and
+the exit status is 1 if a program needs more of them, if the host reads a predicate, if no kernel computes the predicate
+of a loop, if a float32 program computes in float64, or if the program that tests a user's GPU lacks a loop or a branch.
+`--write` writes `counts.json`; a version of JAX with different counts has a file `counts-VERSION.json`.
 
     python -m benchmarks.gpu "oful d=10" hvt_ucb --gpus t4 h100 --widths 1024 262144
 """
@@ -53,7 +53,7 @@ def main() -> int:
         missing = {"kWhile", "kConditional"} - compiling.kinds_in_test()
         worse += [f"the program of the test (gpu_graphs.sum_of_steps) has no {kind} in its graph" for kind in missing]
     print(
-        f"jax {jax.__version__}, float{64 if arguments.float64 else 32}; every loop turns once; "
+        f"jax {jax.__version__}, float{64 if arguments.float64 else 32}; every loop runs one step; "
         "nodes: of most rounds, of the longest",
         _TITLES,
         sep="\n",
@@ -114,11 +114,11 @@ def _findings(key: str, counts: compiling.Counts, known: dict[str, Any] | None, 
     """Return a line for every property of a program that is worse than allowed."""
     found = []
     if counts.host_predicates and not counts.libraries:
-        found.append(f"{key}: {counts.host_predicates} loops or branches ask the host")
+        found.append(f"{key}: the host reads the predicates of {counts.host_predicates} loops or branches")
     if counts.float64 and not float64:
         found.append(f"{key}: {counts.float64} instructions in float64")
     if counts.uncomputed_predicates:
-        found.append(f"{key}: {counts.uncomputed_predicates} loops do not compute their predicate (tracing.loops)")
+        found.append(f"{key}: no kernel computes the predicate of {counts.uncomputed_predicates} loops (tracing.loops)")
     if known and (counts.nodes > known["nodes"] or counts.launches > known["launches"]):
         found.append(
             f"{key}: {counts.nodes} nodes and {counts.launches} launches; "

@@ -42,13 +42,13 @@ class Counts(NamedTuple):
     launches: int  # number of launches by the host per call, for any number of rounds and record points
     host_predicates: int  # number of loops and branches whose predicate the host reads
     uncomputed_predicates: int  # loops whose predicate no kernel computes
-    kilobytes: tuple[float, float]  # moved by a trial: at least, and if each loop inside the round turns once
+    kilobytes: tuple[float, float]  # moved per trial: without any step of the loops inside the round, and with one step
     needed: float  # kB of a trial: its state read and written, arms and hyperparameters read
     instructions: float  # number of PTX instructions per trial
     registers: int  # registers of the largest kernel; 0 without ptxas
     spilled: int  # bytes that kernels spill; 0 without ptxas
     float64: int  # instructions with float64 operands
-    temporary: float  # kB a trial in temporary memory
+    temporary: float  # kB of temporary memory per trial
     libraries: list[str]  # kinds of library calls
     seconds: float  # seconds of compilation
 

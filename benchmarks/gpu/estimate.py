@@ -19,7 +19,7 @@ def counts_path(jax_version: str) -> Path:
 
 
 class Costs(NamedTuple):
-    """Costs of a node of a graph and of an instruction."""
+    """Constants of the estimate."""
 
     node: float  # seconds between two consecutive nodes of a CUDA graph
     share: float  # share of the peak bandwidth and of the peak instruction rate that programs reach

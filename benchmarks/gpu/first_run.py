@@ -221,7 +221,7 @@ def put_fit(run: Run) -> None:
 
 
 def profile(run: Run, programs: Sequence[str], width: int) -> None:
-    """Profile the two programs that are slowest relative to the estimate, if any is slower than half of it."""
+    """Profile two programs: the slowest among those below half of their estimate, otherwise the first of the list."""
     multiples = {item: x["of fitted"] for item, x in run.record.get("fit").items() if "of fitted" in x}
     slow = [item.rsplit(", ", 1)[0] for item in sorted(multiples, key=multiples.__getitem__) if multiples[item] < 0.5]
     chosen = [*dict.fromkeys([*slow, *programs])][:2]

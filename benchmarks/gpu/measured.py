@@ -160,7 +160,7 @@ def _facts(found: dict[str, Any]) -> str:
 
 
 def _passes(x: dict[str, Any]) -> str:
-    return "passes" if x.get("passes") else f"does not pass, {x['error'].split(':')[0]}" if "error" in x else "is wrong"
+    return "passes" if x.get("passes") else f"does not pass, {x['error'].split(':')[0]}" if "error" in x else "fails"
 
 
 def _rates(found: dict[str, Any]) -> str:
@@ -398,7 +398,7 @@ def main() -> None:
     path = parser.parse_args().path
     found = json.loads(path.read_text()) if path else committed()
     if found and _device(found).get("platform") in (None, "cpu"):
-        raise SystemExit(f"{path} is of a rehearsal on a CPU: docs/gpus.md has what was measured on a GPU")
+        raise SystemExit(f"{path} is from a rehearsal on a CPU; docs/gpus.md has only measurements on a GPU")
     page = DOCS / "gpus.md"
     page.write_text(render(page.read_text(), found))
 

@@ -206,7 +206,7 @@ def measure_precision(item: str, settings: Settings) -> Any:
 
 
 def profile(item: str, settings: Settings) -> Any:
-    """Return the ten longest kernels of a program without CUDA graphs, since profiles do not show kernels in graphs."""
+    """Return the ten kernels that take most time, without CUDA graphs, since profiles do not show kernels in graphs."""
     gpu_graphs.OPTIONS = {"xla_gpu_enable_command_buffer": ""}
     run: dict[str, Any] = {"record_points": 1, "width": settings.width, "progress": False}
     simulate(*builders()[item](), 200, settings.width, **run)

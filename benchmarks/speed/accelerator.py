@@ -59,11 +59,10 @@ def main() -> None:
     gpu = next((gpu for gpu in GPUS.values() if gpu.name == device.device_kind), None)
     if gpu is None or form == "blocks" or arguments.float64:
         print(
-            "No estimates: there are some for float32 and loops in graphs, on "
-            + ", ".join(x.name for x in GPUS.values())
+            "There are estimates only for float32 and loops in graphs, on " + ", ".join(x.name for x in GPUS.values())
         )
         return
-    print("\nestimate in million rounds a second, and what was measured as a multiple of it")
+    print("\nestimate in million rounds a second, and the measured rate as a multiple of it")
     counts = json.loads(counts_path(jax.__version__).read_text())
     for (name, width), found in measured.items():
         known = counts.get(f"{name}, h100, 8192")

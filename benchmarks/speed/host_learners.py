@@ -1,8 +1,9 @@
 """Measure rounds per CPU second of learners in Python on five coins: `python -m benchmarks.speed.host_learners`.
 
 The learners are UCB1 in NumPy for all trials, UCB1 as a class for one trial behind `each`, and the compiled UCB1. They
-play the same arms. CPU seconds count all threads, so that other processes on the machine have little effect. Figures
-are medians of five runs.
+play the same arms. CPU seconds count all threads, so that other processes on the machine have little effect. The rates
+are medians of five runs. The column "trials" has the number of trials side by side; the compiled learner plays 1,024
+trials in batches of 64.
 """
 
 import statistics

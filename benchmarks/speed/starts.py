@@ -1,11 +1,11 @@
 """Time a new process up to its first result: `python -m benchmarks.speed.starts`, on an otherwise idle machine.
 
 For every case of `benchmarks.speed` (100 rounds, 64 trials), the program prints wall times of whole processes,
-including the start of the interpreter: of the first process, which compiles into an empty cache, and of later
-processes, which read the programs. Python's cache of bytecode is used as the environment sets it
+including the start of the interpreter: for the first process, which compiles into an empty cache, and for later
+processes, which read the programs from it. Python's cache of bytecode is used as the environment sets it
 (`PYTHONDONTWRITEBYTECODE` makes each process up to 0.4 s slower). "import jax" is a process that only imports JAX and
 makes one array. `--sweep` times `jaxbandits sweep FILE` instead, including the writing of results, for the files in
-`sweeps` or the named files.
+`benchmarks/speed/sweeps` or the named files.
 """
 
 import argparse
