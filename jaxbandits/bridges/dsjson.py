@@ -34,14 +34,16 @@ def write_dsjson(log: Log, path: str | os.PathLike[str]) -> None:
     divides the remaining probability equally among the other actions; Vowpal Wabbit does not learn from these numbers.
 
     Raises:
-      InputError: if the log has no propensities, if a column name begins with `_`, if a column of a context `[n, p]`
-        has a name that begins with `action^`, or if the path cannot be written.
+      InputError: if the log has no propensities, if a column name, or its part after `^`, begins with `_`, if a column
+        of a context `[n, p]` has a name that begins with `action^`, or if the path cannot be written.
     """
     if log.propensity is None:
         raise InputError("the log has no propensities, which the format dsjson needs")
     for name in log.columns:
-        if name.startswith("_"):
-            raise InputError(f"column {name!r}: in dsjson, the name of a feature cannot begin with _")
+        if any(key.startswith("_") for key in _path(log, name)):
+            raise InputError(
+                f"column {name!r}: in dsjson, the name of a feature cannot begin with _, nor can its part after ^"
+            )
         if name.startswith(f"{_ACTION}^") and (log.context is None or log.context.ndim == 2):
             raise InputError(f"column {name!r}: names that begin with {_ACTION}^ identify the actions in the file")
     k, lines = log.n_actions, []
@@ -72,13 +74,16 @@ def _features(log: Log, row: np.ndarray) -> dict[str, Any]:
     """Return the features of a row as a dict; a name such as `user^age` becomes the entry `age` of a dict `user`."""
     found: dict[str, Any] = {}
     for j, value in enumerate(row.tolist()):
-        name = log.columns[j] if log.columns else f"x{j}"
-        namespace, separator, rest = name.partition("^")
-        if separator and namespace not in log.columns:
-            found.setdefault(namespace, {})[rest] = value
-        else:
-            found[name] = value
+        *namespace, name = _path(log, log.columns[j] if log.columns else f"x{j}")
+        features = found.setdefault(namespace[0], {}) if namespace else found
+        features[name] = value
     return found
+
+
+def _path(log: Log, name: str) -> list[str]:
+    """Return the keys of a feature: `user` and `age` for `user^age`, unless there is a column `user`."""
+    namespace, separator, rest = name.partition("^")
+    return [namespace, rest] if separator and namespace and namespace not in log.columns else [name]
 
 
 def read_dsjson(path: str | os.PathLike[str]) -> Log:
