@@ -11,6 +11,7 @@ from gymnasium.experimental.functional import FuncEnv  # pyright: ignore[reportM
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays
+from jaxbandits.bridges.feedback import check_immediate_feedback
 from jaxbandits.engine.jobs import check_environment
 from jaxbandits.engine.loop import TrialKeys, split_trial_key
 from jaxbandits.engine.meters import Round
@@ -61,6 +62,7 @@ class BanditFuncEnv(FuncEnv):
     def __init__(self, environment: Any, horizon: int):
         self._horizon = ranges.integer("horizon", horizon, COUNT)
         check_environment(type(environment).__name__, environment, self._horizon)
+        check_immediate_feedback(environment)
         self._environment = environment
         super().__init__()
         first = jax.eval_shape(self._start, jax.random.key(0), as_arrays(environment))

@@ -9,6 +9,7 @@ from gymnasium import spaces  # pyright: ignore[reportMissingImports]
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
+from jaxbandits.bridges.feedback import check_immediate_feedback
 from jaxbandits.engine.host_rounds import HostRounds, host_job
 from jaxbandits.engine.jobs import check_environment
 from jaxbandits.engine.options import COUNT
@@ -26,6 +27,7 @@ class BanditEnv(gymnasium.Env):
         name = type(environment).__name__
         self._horizon = ranges.integer("horizon", horizon, COUNT)
         check_environment(name, environment, self._horizon)
+        check_immediate_feedback(environment)
         job = host_job(name, environment, self._horizon, np.array([self._horizon]), 1)
         self._rounds = HostRounds(job, ranges.integer("seed", seed, "[0, 4294967295]"), jax.local_devices()[0])
         self._t = self._horizon  # `reset` starts the first episode
