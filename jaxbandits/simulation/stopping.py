@@ -25,6 +25,7 @@ groups of 50 seeds each:
 """
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -124,7 +125,8 @@ def run_until_decided(
     check_seeds(options.first_seed, rule.looks * seeds, f"{rule.looks} groups of {seeds:,} seeds")
 
     results: list[Result] = []
-    latest: dict[tuple[str, str], pairs.Pair] = {}  # the result of a decided pair no longer changes
+    # Keyed by label and position of the point, since points may print alike; a decided pair no longer changes.
+    latest: dict[tuple[tuple[str, int], tuple[str, int]], pairs.Pair] = {}
     metric, active = "", list(labelled)
     for look in range(rule.looks):
         results.append(
@@ -140,14 +142,13 @@ def run_until_decided(
             )
         )
         metric, trials = join(results).labels_with_metric(rule.metric)
-        contestants = {label: pairs.contestants({label: of_label}, None) for label, of_label in trials.items()}
-        everyone = [contestant for of_label in contestants.values() for contestant in of_label]
-        for pair in pairs.pairs(everyone, metric, rule.level, rule.looks, seeds, rule.margin):
-            names = (pair.first, pair.second)
-            if names not in latest or not latest[names].is_settled:
-                latest[names] = pair
-        unsettled = {name for names, pair in latest.items() if not pair.is_settled for name in names}
-        active = [label for label in labelled if any(c.name in unsettled for c in contestants.get(label, ()))]
+        everyone = {(label, c.point): c for label in trials for c in pairs.contestants({label: trials[label]}, None)}
+        found = pairs.pairs(list(everyone.values()), metric, rule.level, rule.looks, seeds, rule.margin)
+        for who, pair in zip(itertools.combinations(everyone, 2), found, strict=True):
+            if who not in latest or not latest[who].is_settled:
+                latest[who] = pair
+        unsettled = {label for who, pair in latest.items() if not pair.is_settled for label, _ in who}
+        active = [label for label in labelled if label in unsettled]
         if not active:
             break
     merged = join(results)

@@ -79,6 +79,26 @@ def test_it_stops_when_all_is_decided(play):
     assert len(calls) == 1 and result.info["until"]["pairs"][0]["decided"]
 
 
+def test_points_that_print_alike_are_different_pairs(rng, monkeypatch):
+    """The first point is far from the baseline, the second is equal to it, so that their pair stays open."""
+
+    def run_comparison(algorithms, *_, **__):
+        shared, first_seed = rng.gamma(2.0, size=SEEDS), SEEDS * len(calls)
+        calls.append(tuple(algorithms))
+        losses = {"swept": np.stack([shared + 50.0 + rng.normal(size=SEEDS), shared]), "base": shared[None]}
+        points = {"swept": [{"rate": 0.1 + 1e-9}, {"rate": 0.1}], "base": [{}]}
+        return Result(
+            {k: factories.trials({"loss": losses[k][..., None]}, points[k], first_seed) for k in algorithms}, {}
+        )
+
+    calls = []
+    monkeypatch.setattr(stopping, "run_comparison", run_comparison)
+    algorithms = {"swept": Grid(OFUL(dim=2), {"ridge": [0.1, 0.2]}), "base": OFUL(dim=2)}
+    result = stopping.run_until_decided(StoppingRule(looks=3), algorithms, None, 10, SEEDS, 1, Options())
+    assert calls == [("swept", "base")] * 3
+    assert [pair["decided"] for pair in result.info["until"]["pairs"]] == [True, True, False]
+
+
 def test_equal_learners_are_comparable_once_a_margin_is_met(play):
     """They run no further, nor do pairs that differ by more than the margin; what lies between goes on."""
     calls = []
