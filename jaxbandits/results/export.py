@@ -121,7 +121,8 @@ def summary(rows: Sequence[Row]) -> "PolarsFrame":
         numbers = row._asdict()
         label, point, entry = (numbers.pop(name) for name in ("label", "point", "entry"))
         taken = {"label", *numbers}
-        fields = {name + " (field)" * (name in taken): value for name, value in (*point.items(), *entry.items())}
+        fields = {name + " (field)" * (name in taken or name in entry): value for name, value in point.items()}
+        fields |= {name + " (field)" * (name in taken): index for name, index in entry.items()}
         flat.append({"label": label} | fields | numbers)
     return library.concat([library.DataFrame([row]) for row in flat], how="diagonal_relaxed")
 

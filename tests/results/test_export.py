@@ -115,6 +115,15 @@ def test_summaries_and_files_of_other_tools(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["r.nc", "r.parquet"]
 
 
+def test_a_field_with_the_name_of_an_axis_stays_in_the_summary():
+    pytest.importorskip("polars")
+    values = np.arange(12.0).reshape(2, 3, 1, 2)
+    trials = factories.trials({"risk": values}, [{"group": 7}, {"group": 9}], axes={"risk": ("group",)})
+    with pytest.warns(UserWarning, match="only 3 seeds"):
+        frame = Result({"a": trials}).summary_frame()
+    assert frame["group (field)"].to_list() == [7, 7, 9, 9] and frame["group"].to_list() == [0, 1, 0, 1]
+
+
 def test_text_that_a_spreadsheet_would_run_is_text(tmp_path):
     trials = factories.trials({"a": -np.ones((1, 1, 1))}, [{"rule": "@sum(A1)"}])
     path = Result({"=HYPERLINK(0)": trials, "+1": trials, "fine": trials}).to_csv(tmp_path / "r.csv")
