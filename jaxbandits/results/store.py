@@ -53,7 +53,9 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
       InputError: if the file is missing, is damaged or is not a result; the message names the file.
     """
     path = files.path_of(path)
-    path = path if os.path.exists(path) or path.suffix == ".npz" else path.with_name(path.name + ".npz")
+    if path.suffix != ".npz" and not os.path.isfile(path):  # there may be a directory with the name of the file
+        named = path.with_name(path.name + ".npz")
+        path = named if os.path.exists(named) or not os.path.exists(path) else path
     with files.open_npz(path) as file:
         try:
             header = json.loads(file.read_text("header"))

@@ -39,6 +39,8 @@ def test_save_and_load_keep_everything(tmp_path):
     assert path.name == "run.npz" and not list(tmp_path.rglob("*.tmp"))
     for name in (path, str(path), path.with_suffix("")):
         assert _same(Result.load(name), result)
+    path.with_suffix("").mkdir()  # a sweep may have a directory of this name
+    assert _same(Result.load(path.with_suffix("")), result)
 
 
 def test_labels_metrics_and_fields_of_any_spelling_survive(tmp_path):
