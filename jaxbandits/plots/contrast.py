@@ -151,7 +151,7 @@ def _draw_line(ax: "Axes", x: str, cells: Mapping[Any, intervals.Estimate], what
 def _map(
     ax: "Axes", x: str, y: str, cells: Mapping[tuple[Any, Any], intervals.Estimate], what: str, level: float
 ) -> None:
-    columns, rows = (sorted({cell[i] for cell in cells}) for i in (0, 1))
+    columns, rows = (_sort(cell[i] for cell in cells) for i in (0, 1))
     means = np.full((len(rows), len(columns)), np.nan)
     for (across, up), found in cells.items():
         i, j = rows.index(up), columns.index(across)
@@ -165,6 +165,11 @@ def _map(
     ax.set(xlabel=x, ylabel=y)
     ax.set_title(f"?: simultaneous {100.0 * level:g} % interval contains zero", fontsize="small")
     ax.figure.colorbar(image, ax=ax).set_label(what)
+
+
+def _sort(values: Iterable[Any]) -> list[Any]:
+    """Sort the different values of a field; names of arrays may be numbers and texts, which follow the numbers."""
+    return sorted(set(values), key=lambda value: (isinstance(value, str), value))
 
 
 def _scale(ax: "Axes", at: Sequence[float]) -> None:

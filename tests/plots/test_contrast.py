@@ -45,6 +45,13 @@ def test_a_contrast_over_two_fields_marks_what_is_open(result):
     assert ax.images[0].get_clim()[0] == -ax.images[0].get_clim()[1]
 
 
+def test_names_on_a_map_may_be_numbers_and_texts(rng):
+    points = [{"x": x, "y": y} for x in ("hard", 2, 1) for y in (0, 1)]
+    trials = factories.trials({"regret": rng.gamma(2.0, size=(6, 30, 1))}, points)
+    ax = Result({"a": trials, "b": trials}).contrast("a", "b", x="x", y="y")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "2", "hard"]
+
+
 def test_arrays_of_the_same_name_must_be_equal(rng):
     """Points hold the names of arrays only, by default their positions in the grid of a label."""
     one, other = ({"array": means, "dtype": "float64", "shape": [2]} for means in ([0.9, 0.1], [0.5, 0.5]))
