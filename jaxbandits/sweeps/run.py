@@ -214,9 +214,9 @@ def run_plan(
 def _check_memory(plan: SweepPlan, options: Options) -> None:
     """Raise an error before anything is written if the largest part of a job does not fit into memory."""
     workers = driver.default_workers(plan.devices) if options.workers is None else options.workers
-    largest: dict[int, Part] = {}  # keyed by the identity of the job of a part
+    largest: dict[str, Part] = {}  # keyed by the number of the job, with which the names of its parts begin
     for part in plan.parts:
-        key = id(part.job.algorithm)
+        key = part.name.partition("-")[0]
         if key not in largest or part.job.n_trials > largest[key].job.n_trials:
             largest[key] = part
     for part in largest.values():

@@ -527,6 +527,17 @@ def test_merge_refuses_what_does_not_belong_together(finished_sweep, copy_of_swe
         merge_sweeps([finished_sweep, copy_of_sweep], tmp_path / "all")
 
 
+def test_the_memory_of_every_program_is_checked(monkeypatch, tmp_path):
+    """Also of programs that share an algorithm, as those of a sweep file with several environments do."""
+    learner, checked = Shrink(), []
+    sweep = change_sweep(
+        algorithms={"a": learner, "b": learner}, environment={"a": Noisy(), "b": Noisy(scale=1.0)}, part_trials=10
+    )
+    monkeypatch.setattr(run_lib, "check_job", lambda job, *_: checked.append(job.label))
+    run(tmp_path, sweep)
+    assert checked == ["a", "b"]
+
+
 def test_what_failed_everywhere_stays_failed(copy_of_sweep, tmp_path):
     victim = next((copy_of_sweep / "parts").glob("*.npz"))
     for path in (victim, victim.with_suffix(".json")):
