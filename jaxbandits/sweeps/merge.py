@@ -28,7 +28,7 @@ def merge_sweeps(directories: Sequence[str | os.PathLike[str]], out: str | os.Pa
 
     Raises:
       InputError: if the directories belong to different sweeps (the message names the difference), a part is damaged,
-        or two directories hold different results of a part.
+        two directories hold different results of a part, or digests do not identify the code of the sweep.
     """
     if not isinstance(directories, (list, tuple)) or not directories:
         raise InputError(f"merge needs a list of directories, got {format_value(directories)}")
@@ -40,7 +40,12 @@ def merge_sweeps(directories: Sequence[str | os.PathLike[str]], out: str | os.Pa
         if len(sources) > 1:
             source.check_identified(manifest)
     content = {key: value for key, value in manifests[0].items() if key != "format"}
-    target.begin(content, lambda saved, new: _check_same(saved, new, f"{target.path} and {sources[0].path}"))
+
+    def check_same(saved: JsonObject, new: JsonObject) -> None:
+        _check_same(saved, new, f"{target.path} and {sources[0].path}")
+        target.check_identified(new)
+
+    target.begin(content, check_same)
     for part in content["parts"]:
         _merge_part(part["name"], sources, target)
     return load_sweep(target.path)

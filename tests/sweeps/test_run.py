@@ -527,6 +527,16 @@ def test_merge_refuses_what_does_not_belong_together(finished_sweep, copy_of_swe
         merge_sweeps([finished_sweep, copy_of_sweep], tmp_path / "all")
 
 
+def test_merge_adds_nothing_to_results_of_code_that_has_no_digest(copy_of_sweep, tmp_path):
+    """Also if each machine is merged by a call of its own."""
+    manifest = files.read_json(copy_of_sweep / "manifest.json")
+    manifest["spec"]["host code"] = ["swept uses a callback to Python"]
+    files.write_json(copy_of_sweep / "manifest.json", manifest)
+    merge_sweeps([copy_of_sweep], tmp_path / "all")
+    with pytest.raises(InputError, match="nor merged: swept uses a callback to Python; no digest identifies"):
+        merge_sweeps([copy_of_sweep], tmp_path / "all")
+
+
 def test_the_memory_of_every_program_is_checked(monkeypatch, tmp_path):
     """Also of programs that share an algorithm, as those of a sweep file with several environments do."""
     learner, checked = Shrink(), []
