@@ -22,11 +22,11 @@ from jaxbandits.sweeps.directory import Directory
 
 
 class Mean(NamedTuple):
-    """Mean curves of the points of a label, averaged over seeds; failed trials are excluded."""
+    """Mean curves of the points of a label, averaged over seeds; failed trials and missing values are excluded."""
 
     mean: np.ndarray  # [H, M, ...]
     error: np.ndarray  # [H, M, ...] standard error of the mean; NaN for fewer than two trials
-    trials: np.ndarray  # [H] number of trials in the mean
+    trials: np.ndarray  # [H] number of trials in the mean at the horizon
     failed: np.ndarray  # [H] number of failed trials
 
 
@@ -133,24 +133,22 @@ class SweepResult:
         if label is None and len(self.labels) > 1:
             raise InputError(f"the sweep has several labels; choose one of {', '.join(self.labels)}")
         label = next(iter(self.labels)) if label is None else checked_name("label", label, self.labels)
-        # Number of trials, failures, mean and squared deviations by position of the point, as in `_pool`.
-        moments: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}
+        moments: dict[int, _Moments] = {}  # by position of the point
         for part in self._complete(label):
             trials = self._read(part)
-            values, usable = trials.get(metric), trials.usable(metric)
+            values, usable, failed = trials.get(metric), trials.usable(metric), trials.failures(metric)
             for h, position in enumerate(part["positions"]):
-                good = values[h][usable[h]]
-                mean = good.mean(axis=0) if len(good) else np.zeros(values.shape[2:])
-                new = (len(good), int((~usable[h]).sum()), mean, ((good - mean) ** 2).sum(axis=0))
+                new = _moments(values[h][usable[h]], int(failed[h].sum()))
                 moments[position] = _pool(moments[position], new) if position in moments else new
         if not moments:
             raise InputError(f"{self.path}: no point of {label} is complete yet")
-        counts, failed, means, squares = zip(*(moments[position] for position in sorted(moments)), strict=True)
-        n = np.asarray(counts).reshape(-1, *[1] * means[0].ndim)
+        rows = [moments[position] for position in sorted(moments)]
+        n, means, squares = (np.stack([getattr(row, name) for row in rows]) for name in ("n", "mean", "squares"))
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.where(n > 0, np.stack(means), np.nan)
-            error = np.where(n > 1, np.sqrt(np.stack(squares) / (n - 1) / n), np.nan)
-        return Mean(mean=mean, error=error, trials=np.asarray(counts), failed=np.asarray(failed))
+            mean = np.where(n > 0, means, np.nan)
+            error = np.where(n > 1, np.sqrt(squares / (n - 1) / n), np.nan)
+        counts, failed = (np.asarray([getattr(row, name) for row in rows]) for name in ("trials", "failed"))
+        return Mean(mean=mean, error=error, trials=counts, failed=failed)
 
     def to_csv(self, path: str | os.PathLike[str], *, final: bool = False) -> Path:
         """Write the finished parts as comma-separated text with the columns of `Result.to_csv`, and return the path.
@@ -283,9 +281,33 @@ def _reorder(trials: Trials, order: np.ndarray) -> Trials:
     )
 
 
-def _pool(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Combine two sets of trials, each given by number, failures, mean and sum of squared deviations."""
-    n = a[0] + b[0]
-    shift = b[2] - a[2]
-    weight = b[0] / n if n else 0.0
-    return n, a[1] + b[1], a[2] + weight * shift, a[3] + b[3] + shift**2 * (a[0] * weight)
+class _Moments(NamedTuple):
+    """Sums over a set of trials of one point."""
+
+    trials: int  # number of trials
+    failed: int  # number of failed trials, which are not among them
+    n: np.ndarray  # [M, ...] number of values, without missing ones
+    mean: np.ndarray  # [M, ...] mean of the values; 0 without values
+    squares: np.ndarray  # [M, ...] sum of squared deviations from the mean
+
+
+def _moments(values: np.ndarray, failed: int) -> _Moments:
+    """Return the moments of values `[trials, M, ...]`, in which NaN stands for a missing value."""
+    is_present = ~np.isnan(values)
+    n = is_present.sum(axis=0)
+    mean = np.where(is_present, values, 0.0).sum(axis=0) / np.maximum(n, 1)
+    squares = (np.where(is_present, values - mean, 0.0) ** 2).sum(axis=0)
+    return _Moments(trials=len(values), failed=failed, n=n, mean=mean, squares=squares)
+
+
+def _pool(a: _Moments, b: _Moments) -> _Moments:
+    """Return the moments of the union of two sets of trials."""
+    n, shift = a.n + b.n, b.mean - a.mean
+    weight = b.n / np.maximum(n, 1)
+    return _Moments(
+        trials=a.trials + b.trials,
+        failed=a.failed + b.failed,
+        n=n,
+        mean=a.mean + weight * shift,
+        squares=a.squares + b.squares + shift**2 * (a.n * weight),
+    )

@@ -289,6 +289,26 @@ def test_failed_trials_are_counted_and_left_out(tmp_path):
     assert mean.failed.tolist() == [lost] and np.isfinite(mean.mean).all()
 
 
+def test_missing_values_are_left_out_of_means(finished_sweep, monkeypatch):
+    """A trial without a value at an early record point, and one without any, are not failed."""
+    read = SweepResult._read
+
+    def read_with_gaps(self, part):
+        trials = read(self, part)
+        values = {"loss": trials.values["loss"].copy()}
+        values["loss"][:, 0, 0], values["loss"][:, 1] = np.nan, np.nan
+        return dataclasses.replace(trials, values=values, may_be_missing=("loss",))
+
+    monkeypatch.setattr(SweepResult, "_read", read_with_gaps)
+    found = load_sweep(finished_sweep)
+    values, mean = found.load("swept")["swept"].get("loss"), found.mean("loss", "swept")
+    assert mean.failed.tolist() == [0] * 6 and mean.trials.tolist() == [39] * 6
+    n = np.isfinite(values).sum(axis=1)
+    assert n[0].tolist() == [38, 39, 39, 39]
+    np.testing.assert_allclose(mean.mean, np.nanmean(values, axis=1), rtol=1e-13)
+    np.testing.assert_allclose(mean.error, np.nanstd(values, axis=1, ddof=1) / np.sqrt(n), rtol=1e-12)
+
+
 def test_final_values_and_tables(finished_sweep):
     found = load_sweep(finished_sweep)
     final = found.final("loss")
