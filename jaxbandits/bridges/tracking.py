@@ -25,7 +25,7 @@ def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, le
     The mean of a metric over seeds is logged as `label/metric` at every record point, and the ends of its t-interval as
     `label/metric/low` and `label/metric/high`. The name includes the point of a sweep, as in `oful_ridge-0.1/regret`,
     and the index of an entry of a vector metric, as in `risk_group-2`; characters that a tracker does not allow become
-    `_`. Failed trials are omitted.
+    `_`. Failed trials and missing values are omitted.
 
     Args:
       result: the result of `simulate`, `compare`, `sweep`, `play` or `SweepResult.load`.
@@ -89,9 +89,17 @@ def _curves(
                             f"two curves have the name {name}, one of the label {sources[name][0]!r} and one of "
                             f"{label!r}: choose labels that differ in letters, digits, or one of . _ - /"
                         )
-                    estimate = intervals.t_interval(values[h][usable[h]], axis=0, level=level)
-                    for suffix, curve in (("", estimate.mean), ("/low", estimate.low), ("/high", estimate.high)):
+                    curves = _mean_and_ends(values[h][usable[h]], level)
+                    for suffix, curve in zip(("", "/low", "/high"), curves, strict=True):
                         yield name + suffix, trials.record_points, curve
+
+
+def _mean_and_ends(values: np.ndarray, level: float) -> list[np.ndarray]:
+    """Return mean, lower and upper end `[M]`, given values `[S, M]`, of which missing ones are left out."""
+    if not np.isnan(values).any():
+        return list(intervals.t_interval(values, axis=0, level=level)[:3])
+    present = (column[~np.isnan(column)] for column in values.T)
+    return list(np.array([intervals.t_interval(column, level=level)[:3] for column in present]).T)
 
 
 def _name(name: str, fields: dict[str, Any]) -> str:

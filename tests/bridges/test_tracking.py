@@ -9,8 +9,10 @@ from jaxbandits import armed, compare
 from jaxbandits.analysis import intervals
 from jaxbandits.base.errors import InputError
 from jaxbandits.bridges import log_to
+from jaxbandits.results.result import Result
 from jaxbandits.simulation import Grid, Meter
 from tests.polling import wait_until
+from tests.results import factories
 
 W = 20
 
@@ -153,3 +155,12 @@ def test_tensorboard(result, tmp_path):
         log_to(result, writer, metrics=["regret"])
     (file,) = tmp_path.iterdir()
     assert b"swept_zeta-0.2/regret" in file.read_bytes()
+
+
+def test_curves_are_means_of_the_trials_that_have_a_value():
+    values = np.array([[[np.nan, 0.5], [np.nan, 0.25], [1.0, 0.75]]])
+    run = Mlflow()
+    log_to(Result({"a": factories.trials({"mean_reward": values}, may_be_missing=("mean_reward",))}), run)
+    low, high = intervals.t_interval(values[0, :, 1])[1:3]
+    assert run.rows[0] == (10, {"a/mean_reward": 1.0})  # one value has no interval
+    assert run.rows[1] == (20, {"a/mean_reward": 0.5, "a/mean_reward/low": low, "a/mean_reward/high": high})
