@@ -167,6 +167,8 @@ class Trials:
                 raise InputError(f"seeds must be whole numbers, got {format_value(seed)}")
         wanted = set(map(int, seeds))
         is_kept = np.array([seed in wanted for seed in self.seeds.tolist()], bool)
+        if not is_kept.any():
+            raise InputError(f"none of the given seeds was run; the trials have seeds up to {self.seeds[-1]}")
         return dataclasses.replace(
             self,
             values={name: values[:, is_kept] for name, values in self.values.items()},

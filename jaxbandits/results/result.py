@@ -492,6 +492,8 @@ class Result(LabelledTrials):
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """Write the table of `to_polars` as comma-separated text, and return the path.
 
+        An apostrophe precedes labels and other text that a spreadsheet would run as a formula, such as "=x" or "-x".
+
         Raises:
           InputError: if the path cannot be written.
         """
