@@ -168,7 +168,8 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
         coin (0.3)            5, 0.5       5, 0.5       5, 0.5
 
     The width is infinite for fewer than two values, and for equal values, since these contain no information about
-    values that are rarer than 1 / n.
+    values that are rarer than 1 / n. It is also infinite if `alpha` is so small (0, or below 1e-200 for some n) that
+    SciPy has no quantile.
     """
     from scipy import special  # slow to import
 
@@ -185,13 +186,16 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     g = (centred**3).mean(axis=-1) / np.where(spread > 0.0, spread, 1.0) ** 3
     quantile = -special.stdtrit(n - 1, 0.5 * alpha)  # the quantile of 1 - alpha / 2 would fail if that rounds to 1
     unbiased = spread * np.sqrt(n / (n - 1))
+    has_quantile = np.isfinite(quantile)  # otherwise it is infinite, with either sign
+    quantile = quantile if has_quantile else 0.0
     low, high = (mean - unbiased * _invert_transform(q / np.sqrt(n) - g / (6 * n), g) for q in (quantile, -quantile))
     half = unbiased * quantile / np.sqrt(n)
     longer = 4.0 / n * ((most - mean) - (mean - least))  # positive if the right tail is longer
     low = np.minimum(low, mean - half) + np.minimum(longer, 0.0)
     high = np.maximum(high, mean + half) + np.maximum(longer, 0.0)
     same = most - least <= 1e-12 * np.maximum(np.abs(most), np.abs(least))  # equal up to rounding
-    low, high = np.where(same, -np.inf, low), np.where(same, np.inf, high)
+    is_bounded = has_quantile & ~same
+    low, high = np.where(is_bounded, low, -np.inf), np.where(is_bounded, high, np.inf)
     with np.errstate(over="ignore"):
         return Estimate(*(np.ldexp(end, power)[()] for end in (mean, low, high)), n=n)
 
@@ -253,4 +257,5 @@ def share(successes: float, n: int, alpha: float, ties: float = 0.0) -> Estimate
     tail, most = 0.5 * alpha, successes + ties
     low = special.betaincinv(successes, n - successes + 1.0, tail) if successes else 0.0
     high = special.betainccinv(most + 1.0, n - most, tail) if most < n else 1.0
+    low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)  # NaN for some tails below 1e-150
     return Estimate(*map(np.asarray, ((successes + 0.5 * ties) / n, low, high)), n=n)

@@ -59,6 +59,18 @@ def test_the_interval_of_a_mean_is_students_without_skewness_and_better_with():
         assert pairs.skewed_mean(np.ones(n), 0.05)[:3] == (1.0, -np.inf, np.inf)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 5e-324, 1e-300, 1e-250, 1e-150])
+def test_intervals_of_tiny_errors_contain_their_estimate(alpha, rng):
+    """The first of many looks may spend an error of which SciPy knows no quantile."""
+    with np.errstate(all="raise", under="ignore"):
+        for values in (rng.lognormal(size=9), -rng.lognormal(size=20), rng.normal(size=(3, 50)), np.zeros(5)):
+            found = pairs.skewed_mean(values, alpha)
+            assert (found.low <= found.mean).all() and (found.mean <= found.high).all()
+        for successes, n, ties in ((2.0, 5, 0.0), (2.0, 5, 3.0), (0.0, 5, 5.0), (500.0, 1000, 1.0)):
+            found = pairs.share(successes, n, alpha, ties)
+            assert 0.0 <= found.low <= found.mean <= found.high <= 1.0
+
+
 def test_ties_count_half_and_seeds_are_paired_by_number():
     a = factories.trials({"loss": np.asarray([1.0, 2.0, 3.0, 4.0])[None, :, None]})
     b = factories.trials({"loss": np.asarray([2.0, 3.0, 5.0])[None, :, None]}, first_seed=1)

@@ -79,6 +79,14 @@ def test_it_stops_when_all_is_decided(play):
     assert len(calls) == 1 and result.info["until"]["pairs"][0]["decided"]
 
 
+def test_the_first_of_many_looks_decides_nothing(play):
+    """It may spend less than the smallest float, so that no difference is large enough."""
+    result = play(StoppingRule(looks=1000), {"a": 0.0, "b": 50.0})
+    (pair,) = result.info["until"]["pairs"]
+    assert 1 < result.info["until"]["look"] < 20 and pair["decided"] and not pair["comparable"]
+    assert -60.0 < pair["low"] < -50.0 < pair["high"] < 0.0
+
+
 def test_points_that_print_alike_are_different_pairs(rng, monkeypatch):
     """The first point is far from the baseline, the second is equal to it, so that their pair stays open."""
 
