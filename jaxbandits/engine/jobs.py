@@ -19,7 +19,7 @@ from jaxbandits.engine.program import TraceCache
 from jaxbandits.engine.width import bytes_of_round, default_width
 from jaxbandits.programs.compilation import Device
 from jaxbandits.tracing.settings import own_settings
-from jaxbandits.types import Algorithm, BoundsHorizon, Environment
+from jaxbandits.types import Algorithm, ArmDecision, BoundsHorizon, Environment
 
 T = TypeVar("T")
 PerLabel: TypeAlias = T | Mapping[str, T]  # one value for all labels, or a mapping from labels to values
@@ -188,9 +188,16 @@ def check_environment(label: str, environment: Any, horizon: int) -> None:
     """Check an environment for a learner in Python, as `make_jobs` checks environments for compiled learners.
 
     Raises:
-      InputError: if the object is not an environment, a value is out of range, or the horizon exceeds the data.
+      InputError: if the object is not an environment, a decision is not one arm, a value is out of range, or the
+        horizon exceeds the data.
     """
     _check_role("environment", f" of {label!r}", environment)
+    decision_type = getattr(environment, "decision_type", None)
+    if decision_type not in (None, ArmDecision):
+        raise InputError(
+            f"a learner in Python plays one arm in each round, but {type(environment).__name__} takes "
+            f"{decision_type.__name__}({', '.join(decision_type._fields)})"
+        )
     validate(environment)
     _check_domain(environment)
     _check_horizon(environment, horizon)

@@ -10,8 +10,11 @@ import pytest
 
 from jaxbandits import armed, contextual, data, each, glm, linear, merge, operators, play, pytree, simulate
 from jaxbandits.base.errors import InputError
+from jaxbandits.combinatorial import SemiBandit
+from jaxbandits.duels import DuelingArms
 from jaxbandits.oco import OGD, QuadraticLosses
 from jaxbandits.simulation import Meter
+from jaxbandits.teams import SharedArms
 
 K, D, W = 5, 3, 7  # arms, dimension, trials: all different, so that no axis can stand for another one
 QUIET = {"progress": False}
@@ -321,6 +324,9 @@ def test_an_error_in_the_code_of_a_learner_names_the_round():
         ({}, coins(), "play needs at least one learner"),
         (UCB1(), OGD(dim=2), "environment of 'UCB1' must be a frozen pytree"),
         (UCB1(), QuadraticLosses(dim=2), "play needs an environment with arms and rewards"),
+        (UCB1(), DuelingArms.example(), r"one arm in each round, but DuelingArms takes PairDecision\(first, second"),
+        (UCB1(), SemiBandit.example(), r"one arm in each round, but SemiBandit takes SetDecision\(items"),
+        (UCB1(), SharedArms.example(), r"one arm in each round, but SharedArms takes TeamDecision\(index\)"),
         (each(lambda seed: 5), coins(), "`each` needs learners with methods select and update, got 5"),
     ],
 )
