@@ -4,8 +4,8 @@
 `from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5})` is `OFUL(dim=2, ridge=0.5)`.
 
 An algorithm or environment is named after its file: `linear/oful` is the class in `algorithms/linear/oful.py`. The
-parts of algorithms and environments, such as noise and domains, are listed in `PARTS`; `optax/adam` is a transformation
-of `optax` or `optax.contrib`. A class is imported when its name is looked up.
+parts of algorithms and environments, such as noise and domains, are listed in `PARTS`; names such as `optax/adam` are
+those of functions of `optax` and `optax.contrib`. A class is imported when its name is looked up.
 """
 
 import functools
@@ -156,7 +156,7 @@ class Registry(UserDict[str, Entry]):
     """Lazy mapping from name to entry: a class is imported, and its example made, on first access.
 
     Args:
-      entries: mapping from names to entries, or to the places of classes in the form `module:name`.
+      entries: mapping from names to entries, or to the import paths `module:name` of classes.
       room: package, such as `jaxbandits.algorithms`, whose family packages list further classes. It is also the name of
         the entry-point group in which other installed packages declare classes. Both are searched on first access;
         with "", neither is.
@@ -168,7 +168,7 @@ class Registry(UserDict[str, Entry]):
 
     @property
     def data(self) -> dict[str, Any]:
-        """Mapping from names to entries; a class that is not imported yet is given by its place `module:name`."""
+        """Mapping from names to entries; a class that is not imported yet is given by its import path `module:name`."""
         if self._room:
             room, self._room = self._room, ""  # cleared first, since an entry point may register classes itself
             self._rows |= places(room, FAMILIES)
@@ -188,7 +188,7 @@ class Registry(UserDict[str, Entry]):
 
 
 def places(room: str, families: Iterable[str]) -> dict[str, str]:
-    """Map `family/file` to the place `module:name`, for every class that the family packages of a package list."""
+    """Map `family/file` to the import path `module:name`, for each class that the family packages of a package list."""
     packages = [f"{room}.{family}" for family in families if lazy.exists(f"{room}.{family}")]
     listed = [place for package in packages for place in lazy.declared_imports(package).values()]
     return {place.partition(":")[0].removeprefix(f"{room}.").replace(".", "/"): place for place in listed}

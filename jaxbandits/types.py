@@ -5,9 +5,9 @@
     env_state, feedback, outcome = environment.step(key, t, env_state, obs, decision)
     state    = algorithm.update(key, t, state, obs, decision, narrow(feedback, algorithm.feedback))
 
-`Feedback` goes to the learner, narrowed to the fields that the learner's class declares; `Outcome` goes to the meters
-only. `t` counts rounds from 0 and is a scalar that is the same for all trials, so that branches on `t`, as in
-schedules, remain branches under `vmap`.
+`Feedback` goes to the learner, narrowed to the fields that the learner declares; `Outcome` goes to the metrics and
+meters only. `t` counts rounds from 0 and is the same for all trials, so that branches on `t`, as in schedules, remain
+branches under `vmap`; with random delays or `CountsRounds`, learners receive a `t` that differs between trials.
 """
 
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -82,7 +82,7 @@ class ContextObs(NamedTuple):
 class AdviceObs(NamedTuple):
     """Advice of M experts on K arms without features; `AdviceObs.of(advice)` constructs it."""
 
-    advice: jax.Array  # [M, K]  row m holds the probabilities of the arms that expert m recommends; each row sums to 1
+    advice: jax.Array  # [M, K]  row m: probabilities with which expert m recommends each arm; each row sums to 1
     arms: jax.Array  # [K] numbers of the arms
     mask: jax.Array | None = None  # [K] True where the arm may be played; None: all of them
 
@@ -182,7 +182,7 @@ class SetFeedback(NamedTuple):
 
     reward: jax.Array  # [m]  rewards in the order of the items; 0 for items that were not seen
     seen: jax.Array  # [m] bool, whether the reward of the item is observed
-    total: jax.Array  # []  sum of the rewards of all items
+    total: jax.Array  # []  sum of the rewards of the chosen items
 
 
 class PositionFeedback(NamedTuple):
@@ -514,7 +514,7 @@ class Delays(Protocol):
     `update` receives `t`, `obs` and `decision` of the round to which the feedback belongs. The learner keeps its
     initial state until the first feedback arrives; feedback that is due after the horizon never arrives. A learner that
     needs the feedback of each round before the next round declares `needs_immediate_feedback: ClassVar[bool] = True`;
-    running it on such an environment is an error.
+    running it with a delay or with batches is an error.
     """
 
     @property

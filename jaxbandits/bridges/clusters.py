@@ -30,17 +30,18 @@ def cluster_executor(address: str, *, cpus: int | None = None, gpus: int | None 
     |---|---|
     | `processes://N` | N processes that are spawned on this machine |
     | `dask://HOST:PORT` | the workers of the Dask scheduler at this address |
-    | `ray` | the Ray cluster in the environment variable `RAY_ADDRESS`, else a new cluster on this machine |
+    | `ray` | the Ray cluster in the environment variable `RAY_ADDRESS`, else one on this machine, running or new |
     | `ray://HOST:PORT` | the Ray cluster whose client server has this address |
     | `mpi` | the other processes of `mpiexec -n N python -m mpi4py.futures ...` |
 
     Args:
       address: address in one of these forms.
-      cpus: number of cores that Ray reserves for a task.
+      cpus: number of cores that Ray reserves for a task; other clusters ignore it.
       gpus: number of GPUs that Ray reserves for a task.
 
     Raises:
-      InputError: if the address has none of these forms, if the connection fails, or if a package is missing.
+      InputError: if the address has none of these forms, if the connection fails, if a package is missing, or if `gpus`
+        is given for a cluster other than Ray.
     """
     kind, place = _parse(address)
     for name, value, allowed in (("cpus", cpus, "[1, 4096]"), ("gpus", gpus, "[0, 4096]")):
@@ -129,7 +130,7 @@ def _import(name: str, package: str) -> ModuleType:
 
 
 def _check_reachable(what: str, place: str) -> None:
-    """Raise InputError if no connection to a host and port is possible; the packages themselves retry for long."""
+    """Raise InputError if no connection to a host and port is possible; the packages themselves retry much longer."""
     try:
         url = urlsplit(f"//{place}")
         host, port = url.hostname, url.port

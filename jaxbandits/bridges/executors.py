@@ -29,7 +29,7 @@ class RayExecutor:
 class JoblibExecutor:
     """Executor for any joblib backend: `JoblibExecutor(joblib.Parallel(n_jobs=4))`.
 
-    All tasks that were submitted by then start together when a result is read.
+    Reading a result that is not available yet runs all submitted tasks together.
     """
 
     def __init__(self, parallel: Any):

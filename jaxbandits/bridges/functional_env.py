@@ -113,7 +113,7 @@ class BanditFuncEnv(FuncEnv):
         return {**next_state.outcome, **self.state_info(next_state)}
 
     def trial_key(self, trial: int, *, seed: int = 0) -> jax.Array:
-        """Return the key `[2]` uint32 that plays a trial of `simulate` if `initial` and every `transition` receive it.
+        """Return the key `[2]` uint32 that gives a trial of `simulate` if `initial` and every `transition` receive it.
 
         Args:
           trial: global seed index of the trial.

@@ -52,8 +52,8 @@ class BanditEnv(gymnasium.Env):
         `info` has the outcome of the round, such as `regret`.
 
         Raises:
-          InputError: if the action is no arm, or if there is no episode: before the first `reset`, or after a round
-            that was truncated.
+          InputError: if the action is not an arm, or if no episode is running: before the first `reset`, or after the
+            round that was truncated.
         """
         index = np.array([ranges.integer("action", action, f"[0, {self._rounds.n_arms - 1}]")])
         if self._t >= self._horizon:

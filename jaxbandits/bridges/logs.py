@@ -34,8 +34,8 @@ def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) ->
         on the position.
 
     Raises:
-      InputError: for missing entries, inconsistent shapes, a number of actions that is not whole, or several positions
-        if `position` is None.
+      InputError: for missing entries, inconsistent shapes, a number of actions that is not whole, an unknown position,
+        or several positions if `position` is None.
     """
     if not isinstance(feedback, Mapping):
         raise InputError(f"feedback must be a dictionary in the format of obp, got {format_value(feedback)}")
@@ -97,8 +97,8 @@ def write_vw(log: Log, path: str | os.PathLike[str]) -> None:
     In column names, spaces, tabs, line ends, `:` and `|` become `_`.
 
     Raises:
-      InputError: if the log has no propensities, if two columns then have the same name, or if the path cannot be
-        written.
+      InputError: if the log has no propensities, if the replacement gives two columns the same name, or if the path
+        cannot be written.
     """
     if log.propensity is None:
         raise InputError("the log has no propensities, which Vowpal Wabbit needs")
@@ -137,8 +137,8 @@ def read_vw(path: str | os.PathLike[str], *, n_actions: int | None = None) -> Lo
       n_actions: K, number of actions; None: the largest action in the file, or the number of action lines per event.
 
     Raises:
-      InputError: for an invalid label, several costs in an event, events with different numbers of actions, weights of
-        namespaces, or more than 10,000 features; the message names the line.
+      InputError: for an invalid label, several costs in an event, events with different numbers of actions, namespaces
+        with weights, or more than 10,000 features; the message names the line at fault, if there is one.
     """
     text = read_lines(path)
     events, columns = [], {}
@@ -185,7 +185,7 @@ def log_of_events(
       n_actions: K, number of actions; None: the smallest number that fits the events.
 
     Raises:
-      InputError: if there are no events, or if events have different numbers of actions.
+      InputError: if there are no events, if events have different numbers of actions, or if `n_actions` does not fit.
     """
     if not events:
         raise InputError(f"{path} has no events")
@@ -297,7 +297,7 @@ def add_features(one: Mapping[str, float], other: Mapping[str, float]) -> dict[s
 def check_count(where: str, columns: Mapping[str, int]) -> None:
     """Raise `InputError` if a file has more than 10,000 features; the message begins with `where`."""
     if len(columns) > _MOST_FEATURES:
-        raise InputError(f"{where}: more than {_MOST_FEATURES:,} features; a context cannot be made of hashed text")
+        raise InputError(f"{where}: more than {_MOST_FEATURES:,} features (such as hashed words) are not supported")
 
 
 def _row(features: Mapping[str, float], columns: Mapping[str, int]) -> np.ndarray:

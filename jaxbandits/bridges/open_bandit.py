@@ -45,8 +45,8 @@ def read_open_bandit(path: str | os.PathLike[str], *, position: int | None = Non
       Rewards are the clicks.
 
     Raises:
-      InputError: if `position` is None, if a file or column is missing, or if a cell is invalid (the message names its
-        line).
+      InputError: if `position` is None or has no events, if a file or column is missing, or if a cell is invalid (the
+        message names its line).
     """
     file = TextFile(_find_csv(path), header=True)
     users = [name for name in file.names if name.startswith("user_feature_")]

@@ -35,7 +35,7 @@ def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, le
       level: confidence level of the intervals.
 
     Raises:
-      InputError: if `run` has none of these methods, if a metric is unknown, or if two curves would have one name.
+      InputError: if `run` has none of these methods, if a metric is unknown, or if two curves would have the same name.
     """
     level = intervals.checked_level(level)
     for metric in metrics or ():

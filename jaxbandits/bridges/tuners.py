@@ -30,10 +30,10 @@ def tune(  # noqa: PLR0913
         tune(OFUL(dim=2), problem, 1000, 64, study=study,
              suggest=lambda trial: {"beta_scale": trial.suggest_float("beta_scale", 1e-3, 1.0, log=True)})
 
-    The study receives the mean of the metric at the horizon. Each of its trials also receives the user attributes
-    `standard_error` (of this mean) and `seeds` (number of seeds). All points use the same seeds, so that differences
-    between means are more accurate than the standard errors suggest. Since the best point is selected on these seeds,
-    evaluate it on other seeds (`first_seed=`).
+    The study receives the mean of the metric at the horizon, or the worst infinite value if a trial failed. Each trial
+    of the study also receives the user attributes `standard_error` (of this mean) and `seeds` (number of seeds). All
+    points use the same seeds, so that differences between means are more accurate than the standard errors suggest.
+    Since the best point is selected on these seeds, evaluate it on other seeds (`first_seed=`).
 
     Args:
       algorithm: algorithm whose fields are tuned.
@@ -45,14 +45,15 @@ def tune(  # noqa: PLR0913
       suggest: function that maps a trial of the study to a point, a dict from fields to values.
       n_points: number of points per batch.
       n_batches: number of batches.
-      metric: name of a scalar metric; None: the first metric of the environment.
+      metric: name of a scalar metric; None: the first metric.
       **settings: further options, see `Options`.
 
     Returns:
       All points in the order in which the study proposed them, with mean and standard error.
 
     Raises:
-      InputError: if the study has no `ask` and `tell`, if the metric is a vector, and as for `simulate`.
+      InputError: if the study has no `ask` and `tell`, if the metric is a vector, if `checkpoint` is given, and as for
+        `simulate`.
     """
     label = type(algorithm).__name__
     if "checkpoint" in settings:

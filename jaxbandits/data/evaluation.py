@@ -66,19 +66,19 @@ def evaluate(  # noqa: PLR0913
     learner took on this log. The learner's expected reward over random logs may lie far outside this interval, because
     the learner takes a different path on each log.
 
-    A warning is issued if the effective sample size is below 50, if fewer than 20 events of positive weight have a
-    reward other than the most common reward, if an interval has length zero, if the mean of the importance weights is
-    far from 1, or if the policy plays actions that are not in the log.
+    A warning is issued if the effective sample size is below 50, if the mean of the importance weights is far from 1,
+    or if the policy plays actions that are not in the log; and, unless the interval is "bernstein", if fewer than 20
+    events of positive weight have a reward other than the most common reward, or if an interval has length zero.
 
     Args:
-      log: a `Log` with propensities; or `[n]` actions, followed by their rewards `[n]`, propensities `[n]` and the
-        policy. In the second case `actions` gives the order of the actions.
+      log: a `Log`, with propensities unless a learner is evaluated; or `[n]` actions, followed by their rewards `[n]`,
+        propensities `[n]` and the policy. In the second case `actions` gives the order of the actions.
       reward: `[n]` rewards, if `log` is an array; the policy, if `log` is a `Log`.
       propensity: `[n]` probability in (0, 1] with which each action was played, if `log` is an array.
       policy: probabilities of the actions, `[n, K]` or `[n, K, 1]` for each event or `[K]` for all events; a data frame
         whose columns, or a pandas Series whose index, are the names of the actions; a function that maps the contexts
-        of the log to any of these; or a learner. Rows for events are in the order of the original frame, even if the
-        log has a `time`.
+        of the log to any of these; or a learner. Rows for events are in the order of the data frame that was given to
+        `Log.from_frame`, even with `time=`; those that a function returns are in the order of the contexts.
       actions: names of all actions in the order of the columns of the policy, if `log` is an array.
       model: predicted rewards in the same forms as the policy, fitted to data other than the log, or by cross-fitting;
         if given, the table has rows for DR and switch-DR.
@@ -97,9 +97,9 @@ def evaluate(  # noqa: PLR0913
       A table with a row (`PolicyValue`) for each estimator; its method `plot()` draws the intervals.
 
     Raises:
-      InputError: if shapes do not match, if a number is not finite, if probabilities are invalid, if a reward or weight
-        of the log is out of `reward_range` or above `max_weight`, or if the policy is an array but the order of the
-        actions of the log is not known.
+      InputError: if shapes do not match, if a number is not finite, if probabilities are invalid, if the policy plays
+        no logged action, if a reward or weight of the log is out of `reward_range` or above `max_weight`, or if the
+        policy is an array but the order of the actions of the log is not known.
     """
     level = intervals.checked_level(level)
     if isinstance(log, Log):
@@ -222,7 +222,7 @@ def _call(name: str, value: object, log: Log) -> tuple[object, np.ndarray | None
     if not callable(value) or _is_frame(value):
         return value, log.order
     if log.context is None:
-        raise InputError(f"a {name} that is a function needs a log with context")
+        raise InputError(f"a {name} that is a function needs a log with contexts")
     try:
         return value(log.context), None  # the rows are in the order of the log
     except Exception as error:  # the function is the user's
@@ -245,7 +245,7 @@ def _per_action(name: str, value: object, order: np.ndarray | None, log: Log) ->
             odd = next(iter(sorted(named.keys() ^ set(log.actions))))
             raise InputError(
                 f"{name} must have one column for each action, {shorten(log.actions)}; {odd!r} is "
-                + ("no action" if odd in named else "missing")
+                + ("not an action" if odd in named else "missing")
             )
         value = columns.matrix(name, [named[action] for action in log.actions])
         value = value[0] if len(value) == 1 else value
@@ -344,7 +344,7 @@ def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
         warnings.warn(
             f"evaluate: the effective sample size is {ess:.3g} of {len(log):,} events, and below {_ENOUGH}, "
             'intervals may cover less often than their level says; interval="bernstein" with max_weight and '
-            "reward_range keeps its level",
+            "reward_range guarantees its level",
             stacklevel=3,
         )
 
@@ -366,7 +366,7 @@ def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
     )
     warnings.warn(
         f'evaluate: {what}, so intervals may cover less often than their level says; interval="bernstein" with '
-        "reward_range and max_weight keeps its level",
+        "reward_range and max_weight guarantees its level",
         stacklevel=3,
     )
 

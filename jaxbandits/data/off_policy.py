@@ -249,7 +249,7 @@ def _cells(row: PolicyValue) -> list[str]:
 
 
 def describe_weights(weight: np.ndarray) -> str | None:
-    """Return a message if the mean importance weight differs from 1 by over 0.05 and 5 standard errors, else None."""
+    """Return a message if the mean weight differs from 1 by more than 0.05 and 5 standard errors, else None."""
     n, mean = len(weight), weight.mean()
     error = weight.std() / np.sqrt(n)
     if abs(mean - 1.0) <= max(5.0 * error, 0.05):

@@ -102,7 +102,7 @@ def test_forms_of_a_policy_and_of_a_model():
         ({3: [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]}, r"gives probability 0 to the action of every event"),
         ({3: [[0.0, 0.0, 1.0]]}, r"policy must have a row for each of the 2 events and a column for each of the 3"),
         ({3: None}, r"evaluate needs a policy"),
-        ({3: lambda context: context}, r"a policy that is a function needs a log with context"),
+        ({3: lambda context: context}, r"a policy that is a function needs a log with contexts"),
     ],
 )
 def test_wrong_input_is_one_line(change, message):
@@ -187,7 +187,7 @@ def test_a_series_is_matched_by_its_names():
 
 def test_what_a_function_raises_is_one_line():
     log = Log.from_arrays([0, 1] * 30, [0, 1] * 30, [0.5] * 60, np.arange(60.0)[:, None], actions=2)
-    said = r"is called once with the contexts of all events, an array \[n, p\], and must return an array \[n, K\] "
+    said = r"is called once with .*, an array of shape \(60, 1\), and must return an array \[n, K\] of "
     with pytest.raises(InputError, match=rf"the policy {said}probabilities; it raised ValueError: The truth value"):
         evaluate(log, lambda x: [1.0, 0.0] if x > 0 else [0.0, 1.0])
     with pytest.raises(InputError, match=rf"the model {said}rewards; it raised IndexError: "):
