@@ -33,7 +33,7 @@ class HittingTime(NamedTuple):
     point: dict[str, Any]
     rounds: np.ndarray  # [S] round of that record point; inf if a trial has none; failed trials are omitted
     share: Estimate  # share of trials that reached the threshold
-    median: Estimate  # median of `rounds`, with an interval by order statistics; inf if fewer than half reached it
+    median: Estimate  # lower median of `rounds`, with an interval by order statistics; inf if under half reached it
 
 
 def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) -> ResultTable[Growth]:
@@ -46,8 +46,8 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
       level: coverage of the intervals, in (0, 1).
 
     Raises:
-      InputError: if `since` is out of range, a label has fewer than three record points from round `since` times the
-        horizon on, or the metric is not scalar.
+      InputError: if `since` is out of range, a label has fewer than three record points at or after round
+        `since * horizon`, or the metric is not scalar.
     """
     if not _is_number(since) or not 0.0 <= since < 1.0:
         raise InputError(f"since must lie in [0, 1), such as 0.1, got {format_value(since)}")
@@ -75,7 +75,7 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
 def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
     """Estimate the slope of the log of the mean of curves `[S, M]`.
 
-    If there is no slope, or if only a few of many curves are not 0, the interval is infinite.
+    The interval is infinite if a mean is not positive, or if only a few of many curves are not 0 at a record point.
     """
     from scipy import special  # slow to import
 

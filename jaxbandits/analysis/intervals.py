@@ -1,4 +1,4 @@
-"""Summaries over seeds: means with t-intervals, and means of skewed quantities with intervals that keep their level."""
+"""Estimates over seeds: means with t-intervals, and means, ratios and medians with bootstrap intervals."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -31,14 +31,14 @@ class Estimate(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     n: int
-    failed: int = 0  # number of trials that are not finite, which are omitted
+    failed: int = 0  # number of failed trials, which are omitted
     interval_at: Intervals | None = None  # the interval at any other level; None if it is not known
     companions: tuple[tuple[str, float], ...] = ()  # further numbers to show with a mean, such as a median or a share
     deterministic: bool = False  # True if every seed gave the same number
-    exact: bool = False  # True if `interval_at` keeps its level even very close to 1
+    exact: bool = False  # True if the coverage of `interval_at` is right even at levels very close to 1
 
     def __repr__(self) -> str:
-        """Return four digits of a few estimates, or the number and the range of many."""
+        """Return up to four estimates with four digits each, or the number and the range of more estimates."""
         rows = [np.ravel(np.asarray(part, float)) for part in np.broadcast_arrays(*self[:3])]
         if len(rows[0]) <= _FEW:
             body = [f"{mean:.4g} [{low:.4g}, {high:.4g}]" for mean, low, high in zip(*rows, strict=True)]
@@ -92,7 +92,7 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
 
 
 def power_of_two(largest: np.ndarray) -> np.ndarray:
-    """Return a power of two by which values are divided before they are squared or cubed, if these could leave float64.
+    """Return e, where values are divided by 2^e so that squares and cubes stay in float64; 0 for values of usual size.
 
     Args:
       largest: largest absolute value of each sample.
@@ -106,7 +106,7 @@ def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> E
 
     Student's interval ignores signs: for a few skewed losses it extends below zero, although their mean cannot be
     negative. Cutting it at zero does not change its coverage. Differences use `t_interval` instead, since they can have
-    either sign even if all values of a sample have the same sign. Claims use `mean_interval`, which takes 40,000
+    either sign even if all values of a sample have the same sign. Claims use `mean_interval`, which draws about 40,000
     resamples per number.
 
     Args:
@@ -137,7 +137,7 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
     too short. With half the tail probability it covers at least `level` - 0.01 from 64 values on, up to the skewness of
     lognormal values of sigma 1.5 or of Pareto values of index 2.5, and more than `level` without skewness. Resamples
     are drawn with a fixed seed, so that equal data have equal intervals. At levels above 0.9999, which the number of
-    resamples cannot resolve, intervals are unbounded.
+    resamples cannot resolve, intervals are unbounded. If all values are equal, the interval has length zero.
 
     Args:
       values: `[n]` finite numbers.
@@ -162,8 +162,8 @@ def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.9
     The interval is computed for the logarithm of the ratio, which is studentised by the delta method.
 
     Args:
-      first: `[n]` finite numbers with a positive mean.
-      second: `[n]` finite numbers; if their mean is not positive, the estimate is NaN.
+      first: `[n]` finite numbers.
+      second: `[n]` finite numbers; if one of the two means is not positive, the estimate is NaN.
       level: coverage, in (0, 1).
     """
     n, means = len(first), (np.mean(first), np.mean(second)) if len(first) else (np.nan, np.nan)
@@ -296,7 +296,7 @@ def _parts(n: int) -> Iterator[np.ndarray]:
 
 
 def _blocks(rows: np.ndarray) -> np.ndarray:
-    """Return rows, or means of blocks of consecutive rows if there are many, with the same mean and skewness of it."""
+    """Return rows or, if there are many, means of blocks of consecutive rows, whose mean is about equally skewed."""
     size = -(-len(rows) // _MOST)
     kept = len(rows) // size
     return rows if size == 1 else rows[: kept * size].reshape(kept, size, *rows.shape[1:]).mean(axis=1)

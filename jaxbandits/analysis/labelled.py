@@ -14,7 +14,7 @@ from jaxbandits.base.errors import InputError
 
 @dataclasses.dataclass(frozen=True)
 class LabelledTrials:
-    """Abstract base class of `Result`, for functions that draw, compare and store results.
+    """Base class of `Result`, for functions that draw, compare and store results.
 
     In the shapes of arrays, H is the number of hyperparameter points, S of seeds and M of record points.
 
@@ -37,7 +37,7 @@ class LabelledTrials:
                 return self.get(label)
             first = next(name for name, trials in self.trials.items() if label in trials.values)
             raise InputError(
-                f"{label!r} is a metric, and several labels have it; choose a label, for example "
+                f"{label!r} is a metric, but the result has several labels; choose a label, for example "
                 f"result[{first!r}][{label!r}]"
             )
         return self.trials[checked_name("label", label, self.trials)]

@@ -40,7 +40,7 @@ def html_table(
     most: int | None = None,
     titles: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a table as HTML that scrolls separately if it is wider than the page.
+    """Return a table as HTML that scrolls horizontally if it is wider than the page.
 
     Args:
       header: names of the columns.

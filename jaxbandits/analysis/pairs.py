@@ -1,10 +1,10 @@
 """Comparisons of all pairs of contestants on their common seeds: mean differences and win shares.
 
 All intervals hold simultaneously. By Bonferroni's inequality each of n pairs receives the share 1 / n of the error `1 -
-level`. If each interval keeps its level, all intervals hold simultaneously with probability at least `level`, for any
-dependence between them. A verdict is "lower" if an interval excludes zero, and "comparable" if it lies within a margin
-around zero, so all verdicts hold simultaneously as well. If seeds were added until every pair was decided, each pair
-divides its share of the error among the interim analyses (looks), and spends little of it at the first looks
+level`. If each interval has its nominal coverage, all intervals hold simultaneously with probability at least `level`,
+for any dependence between them. A verdict is "lower" if an interval excludes zero, and "comparable" if it lies within a
+margin around zero, so all verdicts hold simultaneously as well. If seeds were added until every pair was decided, each
+pair divides its share of the error among the interim analyses (looks), and spends little of it at the first looks
 (`spending`). The intervals of means are corrected for skewness (`skewed_mean`): regret is skewed, and at levels close
 to 1 Student's interval then misses the mean several times as often as its level says. A difference that is the same on
 all seeds decides nothing: the interval of the mean is infinite, and only the share of wins is informative.
@@ -92,7 +92,7 @@ def pairs(
       who: contestants; every pair must have seeds in common.
       metric: scalar metric that all contestants measured.
       level: probability that all intervals hold simultaneously, in (0, 1).
-      looks: number of interim analyses, including the last.
+      looks: number of analyses, including the last.
       group: number of seeds that are added between looks; None for a single look at all seeds.
       margin: largest irrelevant difference, in units of the metric; 0 if every difference matters.
 
@@ -153,7 +153,7 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     the skewness g, sqrt(n) (U + g U^2 / 3 + g^2 U^3 / 27 + g / (6 n)) has nearly Student's distribution, and is
     invertible in U. A sample rarely contains the values of a long tail that are rarer than 1 / n. The side of the
     longer tail of the sample is therefore extended by 4 / n times the difference of the lengths of both tails, which is
-    how far four more values at its end would move the mean. The extension vanishes as n grows.
+    about how far four more values at its end would move the mean. The extension vanishes as n grows.
 
     Upper limits, in %, of the probability that the interval misses the mean, at alpha = 5 % and at 0.5 %
     (tests/engine/test_levels.py):

@@ -51,7 +51,7 @@ R = TypeVar("R", bound=NamedTuple)
 
 
 class ResultTable(list[R], Generic[R]):
-    """List of rows (named tuples) that prints as aligned columns, also in a notebook."""
+    """List of rows (named tuples) that prints as aligned columns; a notebook shows it as an HTML table."""
 
     def __init__(self, rows: Iterable[R], header: Sequence[str], cells: Callable[[R], Sequence[str]], left: int = 1):
         """Make a table of rows.

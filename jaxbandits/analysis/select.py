@@ -25,7 +25,7 @@ class Best(NamedTuple):
 
     point: dict[str, Any]
     index: int  # position among the points of the label
-    value: float  # the criterion on the selection seeds; it is biased, since the point was chosen by it
+    value: float  # the criterion on the selection seeds; biased, since the point was chosen by this value
     estimate: intervals.Estimate  # mean with interval on the evaluation seeds, which are independent of the choice
 
 
@@ -35,8 +35,8 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
     The arguments are those of `Result.best`.
 
     Raises:
-      InputError: if the metric is a vector and `by` is no function, if `select` is invalid, or if every point has a
-        failed selection seed.
+      InputError: if the metric is a vector and `by` is not a function, if `select` is invalid, if every point has a
+        failed trial among the selection seeds, or if `by` returns no finite number.
     """
     values, usable = trials.final(metric), trials.usable(metric)
     if values.ndim > 2 and not callable(by):

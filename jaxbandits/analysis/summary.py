@@ -32,7 +32,7 @@ class Row(NamedTuple):
     q75: float
     q90: float
     trials: int
-    failed: int  # number of trials with a NaN or an infinity in this metric, which the other numbers omit
+    failed: int  # number of failed trials (`Trials.failures`), which the other numbers omit
     ns_per_round: float  # wall time of a worker per round and trial, without compilation: median over batches
 
 
@@ -72,7 +72,7 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
 
 
 def _since(metric: str, of: Mapping[str, Trials]) -> str:
-    """Return the first record point at which a metric is not sound, as text; "" if only the state is not finite."""
+    """Return the first record point at which a metric makes a trial fail, as text; "" if only states hold a NaN."""
     lost = []
     for trials in of.values():
         unsound = unsound_values(trials, metric)

@@ -12,8 +12,8 @@ _NARROWEST = 12  # smallest width, in characters, of a column of text that is br
 def align(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, width: int = WIDTH) -> str:
     """Return a table as text, with its first `left` columns aligned to the left and the others to the right.
 
-    If the table is wider than `width`, its header is broken at spaces, and then its widest columns of text. Control
-    characters are replaced by escapes.
+    If the table is wider than `width`, its header is wrapped, and then, if necessary, its widest columns of text.
+    Control characters are replaced by escapes.
     """
     cells = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = _widths(cells, left, width)

@@ -37,7 +37,7 @@ class Trials:
       units: for each metric its unit, "" for a metric without a unit.
       timing: cost of the trials.
       may_be_missing: metrics for which a NaN means that there is no value (such as a mean over no counted rounds),
-        instead of that the trial failed.
+        not that the trial failed.
       spec: specification of the job: algorithm, environment, horizon, record points, meters, width, and the digest of
         everything that determines the numbers.
 
@@ -65,7 +65,7 @@ class Trials:
             numbers_of = getattr(self, name)
             if numbers_of.ndim != 1 or numbers_of.dtype.kind not in "iu" or not len(numbers_of):
                 raise InputError(
-                    f"{name} must be an array [n] of whole numbers, got {numbers_of.dtype} {numbers_of.shape}"
+                    f"{name} must be an array [n] of whole numbers, n >= 1, got {numbers_of.dtype} {numbers_of.shape}"
                 )
             if numbers_of[0] < least or (numbers_of[1:] <= numbers_of[:-1]).any():  # unsigned differences would wrap
                 raise InputError(f"{name} must be at least {least} and strictly increasing")
@@ -98,7 +98,7 @@ class Trials:
                     )
 
     def __repr__(self) -> str:
-        """Return sizes and names, never numbers."""
+        """Return the sizes and the names of the metrics, without values."""
         return f"Trials({sizes(self)}; {', '.join(self.metrics)})"
 
     def __getitem__(self, metric: str) -> np.ndarray:
@@ -111,7 +111,7 @@ class Trials:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of all metrics: `regret` first if it was measured, then sums, maxima and snapshots."""
+        """Names of all metrics: `regret` first if it exists, then other derived metrics, then all others."""
         return in_order(self.values)
 
     @property

@@ -185,7 +185,7 @@ def _scale(ax: "Axes", at: Sequence[float]) -> None:
 def _scalar(trials: Trials, metric: str) -> None:
     if trials.get(metric).ndim > 3:
         raise InputError(
-            f"metric {metric!r} is a vector with axes ({', '.join(trials.axis_names(metric))}); a contrast needs a "
+            f"metric {metric!r} is a vector with axes ({', '.join(trials.axis_names(metric))}); `sensitivity` needs a "
             "scalar metric"
         )
 

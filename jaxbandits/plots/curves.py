@@ -1,4 +1,4 @@
-"""Curves with bands over seeds, in colours and line styles that are distinguishable in greyscale."""
+"""Curves with bands over seeds, distinguishable in greyscale, and heat maps."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -111,7 +111,7 @@ def draw(  # noqa: PLR0913
 
 
 def is_logarithmic(record_points: np.ndarray) -> bool:
-    """Return True if record points span more than a decade and are spaced by ratios rather than by differences."""
+    """Return True if record points span more than a decade and are spaced geometrically rather than evenly."""
     gaps = np.diff(record_points.astype(np.int64))  # unsigned differences would wrap
     return bool(
         len(gaps) > 2

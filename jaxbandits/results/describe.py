@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LONGEST = 100  # largest length of a setting on a line
 _RANGES = 5  # largest number of ranges of seeds on a line
 _SELECT = 0.5  # fraction of the seeds by which points are chosen
-_OTHERS = "The tables from here on use only the seeds by which no point was chosen."
+_OTHERS = "The following tables use only seeds that were not used to choose a point."
 _NOT_SAID = ("digest", "programs")  # entries of a specification that do not help a reader
 
 
@@ -32,7 +32,7 @@ def text(result: "Result") -> str:
     for label, trials in result.trials.items():
         failed = int((~trials.healthy).sum())
         lines += [f"{label}: {sizes(trials)}", f"  metrics: {', '.join(trials.metrics)}"]
-        lines += [f"  seeds: {_ranges(trials.seeds)}" + (f"; {failed} with a NaN" if failed else "")]
+        lines += [f"  seeds: {_ranges(trials.seeds)}" + (f"; trials with a NaN: {failed}" if failed else "")]
         if trials.points[0]:
             lines += [f"  swept: {', '.join(trials.points[0])}"]
         lines += [f"  {name}: {_setting(value)}" for name, value in trials.spec.items() if name not in _NOT_SAID]
@@ -67,9 +67,9 @@ def _setting(value: object) -> str:
 def analysis(result: "Result", metric: str | None, threshold: float | None, level: float) -> str:
     """Describe a result by text tables: best points of swept labels, all pairs, growth exponents and hitting times.
 
-    If fields of the environment are swept, each point of the environment is described separately; arrays of the same
-    name that differ between labels are different points. A table that cannot be computed is replaced by a line with the
-    reason; without best points, all points are compared.
+    Hitting times need a threshold. If fields of the environment are swept, each point of the environment is described
+    separately; arrays of the same name that differ between labels are different points. A table that cannot be computed
+    is replaced by a line with the reason; if this is the table of best points, the other tables have all points.
 
     Raises:
       InputError: for an unknown metric, a level outside (0, 1), or a threshold that is not a finite number.

@@ -25,8 +25,8 @@ def merge(results: Sequence[Result]) -> Result:
     single run.
 
     If seeds were added until pairs were decided (`compare(..., until=...)`), the merged result keeps the rule, and the
-    decisions on pairs that only one of the results has. The rule holds for one stop: if several runs of the same pair
-    stopped independently, the intervals of `pairs` can be too short.
+    decisions on pairs that only one of the results has. The intervals of `pairs` account for one stop: if several runs
+    of the same pair stopped independently, they can be too short.
 
     Args:
       results: at least one result. All must have the same base seed, and those with a rule of `until` must have the

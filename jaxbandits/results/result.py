@@ -58,8 +58,8 @@ class Result(LabelledTrials):
     def summary(self, metric: str | None = None, level: float = 0.95, **at: int) -> list[Row]:
         """Return a row per label, hyperparameter point and entry of a metric, at the last record point.
 
-        A warning is issued if trials failed or had inadmissible decisions, and if there are fewer than 50 seeds
-        (t-intervals of skewed regret are then too short). If no value is negative, intervals are cut off at zero.
+        A warning is issued if trials failed, lack a value or had inadmissible decisions, and if there are fewer than 50
+        seeds (t-intervals of skewed regret are then too short). If no value is negative, intervals are cut off at zero.
 
         Args:
           metric: name of the metric; the first by default.
@@ -158,15 +158,16 @@ class Result(LabelledTrials):
     ) -> intervals.Estimate:
         """Estimate the mean of `first - second` at the horizon over the seeds that both labels ran.
 
-        Each label is taken at its own horizon. A seed has the same instance and noise for all labels. The h-th point of
-        one label is paired with the h-th point of the other. A seed on which a trial of any point failed is left out,
-        with a warning.
+        Each label is taken at its own horizon. A seed has the same instance and noise for all labels with the same
+        environment. The h-th point of one label is paired with the h-th point of the other. A seed on which a trial of
+        any point failed is left out, with a warning.
 
         Returns:
           An `Estimate` with arrays `[H, ...]`, one entry for each of the H points.
 
         Raises:
-          InputError: for an unknown name, or for labels without common seeds or with different numbers of points.
+          InputError: for an unknown name, or for labels without common seeds or with different numbers of points or
+            shapes of the metric.
         """
         level = intervals.checked_level(level)
         a, b = self.one(first), self.one(second)
@@ -253,7 +254,7 @@ class Result(LabelledTrials):
           threshold: the threshold, in units of the metric.
           above: True to find values at or above the threshold instead.
           level: coverage of the intervals for the share of trials that reach the threshold (exact), and for the median
-            round (order statistics; infinite if fewer than half of the trials reach it).
+            round (order statistics). The median is infinite if fewer than half of the trials reach the threshold.
 
         Raises:
           InputError: for an unknown name or a vector metric.
@@ -301,8 +302,8 @@ class Result(LabelledTrials):
             list of positions; by default all points.
           ax: axes to draw on; a new figure by default.
           band: `"mean"` (mean with t-interval) or `"quantile"` (median with a band from the 10 % to the 90 % quantile).
-          xscale: `"linear"`, `"log"` or `"symlog"`. The default is `"log"` if the record points are spaced by ratios
-            (`record_points="log"`), and `"linear"` otherwise.
+          xscale: `"linear"`, `"log"` or `"symlog"`. The default is `"log"` if x is `"round"` and the record points are
+            spaced geometrically (`record_points="log"`), and `"linear"` otherwise.
           **settings: indices on the axes of a vector metric, such as `group=2`. All other settings, such as
             `linewidth=2`, are passed to `matplotlib.axes.Axes.plot`.
 
@@ -375,7 +376,8 @@ class Result(LabelledTrials):
           level: coverage of each interval.
 
         Raises:
-          InputError: for an unknown name, a vector metric, or more than 20 curves.
+          InputError: for an unknown name, a field with values that are not numbers, a vector metric, or more than 20
+            curves.
         """
         from jaxbandits.plots import contrast
 

@@ -60,7 +60,7 @@ def check_algorithm(algorithm: Algorithm, environment: Environment, *, quick: bo
     Args:
       algorithm: a small concrete instance.
       environment: a small concrete instance whose observations and feedback the algorithm accepts.
-      quick: only trace the methods, which takes seconds; the other checks compile a dozen programs.
+      quick: only trace the methods, which takes seconds, and give no advice; the other checks compile a dozen programs.
 
     Raises:
       AssertionError: if a check fails; the message has a line for every problem, with the violated rule, what was

@@ -1,4 +1,4 @@
-"""Advice on speed: lists the operations of a learner that run on one trial at a time or have a cheaper form."""
+"""Advice on speed: the operations of a learner that run on one trial at a time, or that have a cheaper form."""
 
 import collections
 import math

@@ -256,7 +256,7 @@ def test_a_description_without_best_points_compares_all_points(rng):
     failed = factories.trials({"regret": np.full((1, 8, 12), np.nan)})
     said = describe.analysis(Result({"a": factories.trials(values, points), "b": failed}), None, None, 0.95)
     best = 0.1 if values["regret"][0, :4, -1].mean() < values["regret"][1, :4, -1].mean() else 0.2
-    assert f"a (rate={best})" in said.partition("pairs of the best points\nThe tables from here on use only")[0]
+    assert f"a (rate={best})" in said.partition("pairs of the best points\nThe following tables use only")[0]
     assert f"a (rate={0.3 - best:.1f})" not in said
     with pytest.raises(InputError, match=r"level must lie in \(0, 1\)"):
         describe.analysis(Result({"a": failed}), None, None, 95)
