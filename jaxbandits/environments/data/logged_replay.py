@@ -6,8 +6,8 @@
 p_t is the probability with which the logged arm of event t was drawn, and p_min is the smallest of these probabilities.
 Every decision of the learner then counts with the same probability p_min in every context (Dudik, Erhan, Langford & Li,
 Statistical Science 2014, Section 4.1), and about n p_min of n events count. If arms were drawn uniformly, p_min / p_t =
-1 and one event in K counts (Theorem 1 of Li et al., for i.i.d. events). `mean_reward` is then an unbiased estimate of
-the learner's mean reward over the same number of rounds.
+1 and about one event in K counts. For i.i.d. events, `mean_reward` estimates the learner's mean reward over the same
+number of rounds without bias (Theorem 1 of Li et al., for uniform draws).
 
 If no propensities are given, the replay assumes that arms were drawn uniformly, and `from_log` warns if a score test
 rejects this hypothesis. The test covers the frequencies of the arms and their linear dependence on the context. It
@@ -70,7 +70,7 @@ class LoggedReplay:
     """Replay of a logged bandit for any learner.
 
     Each round of the simulation is one event; rounds after the last event do not count. The learner's `t` is the number
-    of counted rounds so far. This number differs between trials, so that learners that store every round cannot be
+    of earlier rounds that count. It differs between trials, so that learners that store every round cannot be
     used. With the order "given", events are replayed in the order of the log; with "shuffled", in a different random
     order in each trial. With `as_context` the observation is the context itself (`ContextObs`), for learners with one
     model per arm.
@@ -149,7 +149,7 @@ class LoggedReplay:
         elif keep is not None and made.expected_rounds < _FEW_ROUNDS < len(log):
             warnings.warn(
                 f"LoggedReplay: about {made.expected_rounds:.3g} of {len(log):,} events will count, because the "
-                f"least propensity is {log.propensity.min():.3g}; jaxbandits.data.evaluate uses all of them, with "
+                f"smallest propensity is {log.propensity.min():.3g}; jaxbandits.data.evaluate uses all of them, with "
                 "weights",
                 stacklevel=2,
             )
@@ -268,7 +268,7 @@ class LoggedReplay:
 
     @property
     def expected_rounds(self) -> float:
-        """Expected number of events that count, which is n p_min for every learner (n / K for a uniform log)."""
+        """Approximate number of events that count, which is n p_min for every learner (n / K for a uniform log)."""
         n = len(self.log.reward)
         if self.log.keep is None:
             return n / self.n_arms
@@ -294,7 +294,7 @@ class LoggedReplay:
         return rows.arms_of(self.log.seen, state.place, self.n_arms)
 
     def learner_time(self, t: jax.Array, state: ReplayState) -> jax.Array:
-        """Return the number `[]` of counted rounds so far."""
+        """Return the number `[]` of earlier rounds that count."""
         del t
         return state.counted
 

@@ -108,7 +108,7 @@ class Log:
             By default, they are the categories of a categorical column; otherwise whole numbers in ascending order, or
             text in alphabetical order, which tables then mention. Pass the actions if their order matters.
           time: name of a column of numbers or dates by which events are sorted; by default they are in the order of the
-            rows. Policies and models that have a row for each event must still be in the order of the frame.
+            rows. Policies and models with one row per event must still be in the order of the frame.
 
         Raises:
           InputError: if a column is unknown, an entry is missing (the message names row and column), or a value is out

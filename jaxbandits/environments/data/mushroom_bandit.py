@@ -2,7 +2,7 @@
 
     arm 0: no mushroom is eaten, reward 0
     arm 1: reward `safe` if the mushroom is edible; if it is poisonous, `safe` with probability luck, else `harm`
-    regret = sum_t max(0, m_t) - E[reward_t | arm],   m_t the mean reward of eating in round t
+    regret = sum_t (max(0, m_t) - E[reward_t | arm]),   m_t the mean reward of eating in round t
 
 Rows are drawn from a table of features and labels. With the defaults, the reward for eating a poisonous mushroom has
 mean -15 and variance 400, whereas the reward for eating an edible mushroom is always 5.

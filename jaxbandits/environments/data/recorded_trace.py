@@ -2,8 +2,8 @@
 
     round t: only the recorded arm may be played, and it pays the recorded reward
 
-The learner has no choice; only its estimates are of interest, which a `Meter` of its state or of `recommend` can
-record. Rounds after the last round of the trace do not count.
+The learner has no choice; only its estimates are of interest, which a `Meter` can compute from the learner's state, for
+example with `recommend`. Rounds after the last round of the trace do not count.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -1,7 +1,7 @@
-"""Bandit on a table with the rewards of all arms in every row; in classification, one reward of each row is 1.
+"""Bandit on a table of all rewards; in classification, an arm pays 1 if it is the label of the row, else 0.
 
     round t uses row i_t:   reward_t = R[i_t, a_t]
-    regret            = sum_t max_k R[i_t, k] - R[i_t, a_t]        against the best arm of every row
+    regret            = sum_t (max_k R[i_t, k] - R[i_t, a_t])      against the best arm of every row
     fixed_arm_regret  = max_k sum_t R[i_t, k] - sum_t R[i_t, a_t]  against the best arm of all rows
 
 In classification `regret` is the number of mistakes, since the best arm of a row is its label.

@@ -131,11 +131,11 @@ def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
     """Return synthetic data with the shapes of the Adult data, for use without the files; `source` is "stand-in".
 
     The six groups have the sizes (times `scale`), the categorical levels and the rates of positive labels of the real
-    data. The capital columns have heavy tails. The labels follow a logistic model whose weights differ slightly between
-    groups (by 0.15 times their size); they are about as hard to predict as the real labels.
+    data. The capital columns are mostly 0 and otherwise large. The labels follow a logistic model whose weights differ
+    slightly between groups (by 0.15 times their size); they are about as hard to predict as the real labels.
 
     Args:
-      scale: factor of the group sizes, in (0, 1]; every group has at least 2 rows.
+      scale: factor of the group sizes, in (0, 1]; every group keeps at least 2 rows.
       seed: seed of all draws.
     """
     scale = ranges.real("scale", scale, "(0, 1]")

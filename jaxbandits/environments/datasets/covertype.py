@@ -114,7 +114,7 @@ def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_00
       iterations: largest number of iterations of k-means.
 
     Raises:
-      InputError: if there are fewer distinct rows than arms.
+      InputError: if the subsample has fewer distinct rows than there are arms, or if a cluster is empty.
     """
     if not isinstance(rows, Rows):
         raise InputError(f"rows must be a Rows(features, labels, source) object, got {format_value(rows)}")
@@ -167,7 +167,7 @@ def kmeans(points: np.ndarray, k: int, rng: np.random.Generator, iterations: int
 
 
 def _nearest(points: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index `[N]` of the nearest centre of each point, and the squared distance up to a point's constant."""
+    """Return the index `[N]` of the nearest centre of each point, and the squared distance minus ||point||^2."""
     score = np.sum(centers**2, axis=1) - 2.0 * points @ centers.T
     nearest = np.argmin(score, axis=1)
     return nearest, score[np.arange(len(points)), nearest]

@@ -43,7 +43,7 @@ class IncompleteDataWarning(UserWarning):
 def check_row_count(path: Path, n_rows: int, published: int) -> None:
     """Warn if a file of a data set has another number of rows than the published one.
 
-    A file that was cut between two rows, such as an incomplete download, has no other trace of it.
+    Nothing else reveals that a file was cut off between two rows, as an incomplete download may be.
     """
     if n_rows != published:
         message = f"{path} has {n_rows:,} rows, but the published file has {published:,}"
@@ -52,7 +52,7 @@ def check_row_count(path: Path, n_rows: int, published: int) -> None:
 
 @contextlib.contextmanager
 def require_complete_files() -> Iterator[None]:
-    """Raise InputError for a data set with another number of rows than the published one, in a `with` block."""
+    """Raise InputError, in a `with` block, for a data set with another number of rows than the published one."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", IncompleteDataWarning)
         try:
@@ -345,7 +345,7 @@ def _open_bytes(path: Path) -> Iterator[gzip.GzipFile | io.BufferedReader]:
 
 
 def check_readable(path: Any) -> None:
-    """Raise InputError if `path` is not a path or the file cannot be opened."""
+    """Raise InputError if `path` is neither a string nor a path object, or if the file cannot be opened."""
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path must be a string or a path object, got {format_value(path)}")
     try:
@@ -361,7 +361,7 @@ def _plain(cells: "pl.Series") -> "pl.Series":
 
 
 def _distinct(names: "pl.Series") -> list[str]:
-    """Return the names of columns with a suffix for repeated names, which polars may have told apart by spaces."""
+    """Return distinct names of columns, with a suffix for names that repeat or that differ only by outer spaces."""
     found: list[str] = []
     for name in names:
         candidates = itertools.chain([name], map(f"{name}{_REPEATED}".format, itertools.count()))

@@ -4,7 +4,7 @@
     everything = table.rows()                        row numbers of each group
     split = hold_out(table, per_group=364, seed=0)   rows for training (shuffled), and held-out rows to estimate risks
 
-An invalid file raises an `InputError` that names the file and, for text files, the line.
+An invalid file raises an `InputError` that names the file and, for CSV files, the line.
 """
 
 import dataclasses
@@ -29,8 +29,8 @@ class Groups:
     """Table whose rows have features, a label and a group; the arrays are read-only copies of those given.
 
     Raises:
-      InputError: if shapes do not match, an entry is not a finite number, a group number is out of range, or a group
-        has no rows.
+      InputError: if shapes do not match, an entry is not a finite number, a group number is out of range, a group has
+        no rows, or there is only one group.
     """
 
     features: np.ndarray  # [n, d] float64
@@ -85,7 +85,7 @@ class Groups:
             the sorted distinct values of `group`.
 
         Raises:
-          InputError: if shapes do not match, an entry is missing, or a group has no rows.
+          InputError: if shapes do not match, an entry is missing, a group has no rows, or there is only one group.
         """
         numbered = number_labels("group", group, groups, "groups")
         return cls(features, labels, numbered.numbers, numbered.names, source)
@@ -199,8 +199,8 @@ def load_groups_csv(
       intercept: True to append a feature that is always 1.
 
     Raises:
-      InputError: if the file cannot be read, rows differ in length, a cell is not a finite number, or a group is empty;
-        the message names the file and the line.
+      InputError: if the file cannot be read, rows differ in length, or a cell is not a finite number (the message names
+        the file and the line), or if there is only one group.
     """
     roles = {"label": (label, "number"), "group": (group, "text")}
     features, labels, groups = read_examples(path, roles, delimiter, header)
@@ -220,7 +220,8 @@ def load_groups_libsvm(
       intercept: True to append a feature that is always 1.
 
     Raises:
-      InputError: if the file cannot be read or a line is malformed; the message names the file and the line.
+      InputError: if the file cannot be read or a line is malformed (the message names the file), or if there is only
+        one group.
     """
     features, labels = load_libsvm(path, n_features)
     width = features.shape[1]

