@@ -2,8 +2,8 @@
 
     context c_t uniform on 1, ..., C;   reward_t ~ Bernoulli(mu_{c_t, i}) for the arm i played
     expert m recommends the arm a_{m, c_t} with probability 1 - spread, else a uniformly random arm
-    regret        = sum_t max_k mu_{c_t, k} - mu_{c_t, i_t}                     against the best arm of every round
-    expert_regret = max_m sum_t sum_k e_{m, t, k} mu_{c_t, k} - mu_{c_t, i_t}   against the best expert of all rounds
+    regret        = sum_t (max_k mu_{c_t, k} - mu_{c_t, i_t})                     against the best arm of every round
+    expert_regret = max_m sum_t (sum_k e_{m, t, k} mu_{c_t, k} - mu_{c_t, i_t})   against the best expert of all rounds
 
 $e_{m, t}$ is the advice of expert m, a distribution over arms. The means are drawn for every trial unless they are
 given. The arm $a_{m, c}$ is also drawn for every trial: with probability skill (m - 1) / (M - 1), which is 0 for a
@@ -43,7 +43,7 @@ class AdvisedOutcome(NamedTuple):
 
 @pytree
 class AdvisedArms:
-    """K Bernoulli arms whose means depend on a context that only the experts know; the last expert is the best."""
+    """K Bernoulli arms whose means depend on a context that only experts know; the last expert has the most skill."""
 
     source: ClassVar[str] = "Bernoulli arms in a hidden context, with experts of increasing skill"
     axes: ClassVar = {"expert_mean": ("expert",)}
@@ -54,7 +54,7 @@ class AdvisedArms:
     means: ArrayLike | None = param(
         None, "[0, 1]", "[C, K] probabilities; None to draw them in every trial, uniformly from [0, 1]"
     )
-    skill: ArrayLike = param(0.9, "[0, 1]", "probability that the last of several experts knows the best arm")
+    skill: ArrayLike = param(0.9, "[0, 1]", "probability that the last of several experts knows a context's best arm")
     spread: ArrayLike = param(0.1, "[0, 1]", "weight of the uniform distribution in every expert's advice")
 
     def __post_init__(self) -> None:

@@ -89,7 +89,7 @@ class Arms(abc.ABC):
         """Draw the reward `[]` of an arm whose mean is `mean`."""
 
     def check(self) -> None:
-        """Raise InputError if the number of means is not `n_arms`, or if a mean is outside the allowed range."""
+        """Raise InputError if there are not `n_arms` means, a mean is out of range, or `means` and `gap` are given."""
         if self.means is not None and np.shape(self.means)[-1:] != (self.n_arms,):
             name = f"{type(self).__name__}.means"
             raise InputError(f"{name} must have shape [{self.n_arms}], got {np.shape(self.means)}")

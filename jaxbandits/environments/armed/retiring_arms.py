@@ -1,8 +1,10 @@
 """Bernoulli bandit whose items retire and are replaced by new ones (Chapelle & Li, NIPS 2011, Section 4).
 
-with probability q, a round ends with the replacement of a uniformly drawn item by a new item
-mean of an item ~ Beta(a, b);   reward_t ~ Bernoulli(mean) of the item played
-regret_t = (largest mean of the K current items) - (mean of the item played)
+    with probability q, a round ends with the replacement of a uniformly drawn item by a new item
+    mean of an item ~ Beta(a, b);   reward_t ~ Bernoulli(mean) of the item played
+    regret_t = (largest mean of the K current items) - (mean of the item played)
+
+An item keeps its mean and its number until it is replaced.
 """
 
 from typing import ClassVar, NamedTuple
@@ -32,8 +34,8 @@ class RetiringArms:
 
     Deviations:
       * [reconstructed] The paper states a retirement probability of 1e-3, but not whether it is per round or per item
-        and round. The default is per round. With ten items, `retirement=0.01` approximates the probability per item and
-        round, except that two items never retire in the same round.
+        and round. The default is per round. With ten items, `retirement=0.01` approximates 1e-3 per item and round,
+        except that two items never retire in the same round.
 
     References:
       Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011, Section 4, Table 1.

@@ -26,7 +26,7 @@ class Phases(NamedTuple):
     """Means and first rounds of all phases; all trials share one copy."""
 
     means: ArrayLike  # [P, K] in [0, 1]
-    starts: ArrayLike  # [P] int32, first round of each phase, ascending from 0
+    starts: ArrayLike  # [P] int32, first round of each phase, increasing from 0
 
 
 class SwitchingOutcome(NamedTuple):
@@ -39,7 +39,7 @@ class SwitchingOutcome(NamedTuple):
 
 @pytree
 class SwitchingArms:
-    """K Bernoulli arms whose means may all change at the start of a phase; this is an oblivious adversary.
+    """K Bernoulli arms whose means may all change at the start of a phase, an oblivious adversary.
 
     `SwitchingArms.constrained` is the stochastically constrained adversary. For arbitrary reward sequences use
     `TableBandit.from_rewards(rewards, order="given")`, which also has the metric `fixed_arm_regret`.
@@ -60,7 +60,7 @@ class SwitchingArms:
 
         Args:
           means: `[P, K]` probabilities of the arms in every phase.
-          starts: `[P]` first round of every phase, ascending from 0.
+          starts: `[P]` first round of every phase, increasing from 0.
 
         Raises:
           InputError: if the shapes or values are invalid.

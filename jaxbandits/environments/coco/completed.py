@@ -99,7 +99,7 @@ def best_feasible(
 
 
 def _scale(problem: Problem) -> float:
-    """Return the loss at 0 plus at most 1, but at most twice the loss at 0, which remains relative for tiny losses."""
+    """Return L + min(1, L), where L is the loss at 0; tolerances of losses are relative to this scale."""
     at_zero = problem.loss(np.zeros_like(problem.target))
     return at_zero + min(1.0, at_zero)
 
@@ -110,7 +110,7 @@ def _minimise(
     """Minimise the loss plus the penalty by FISTA, whose momentum is reset when it points uphill.
 
     Returns:
-      The point, and whether its duality gap is at most `tolerance * scale`.
+      The point, and True if its duality gap is at most `tolerance * scale`.
     """
     curvature = problem.weight.max() + penalty.curvature()
     if curvature == 0.0:

@@ -37,7 +37,7 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
       shape: shape of the points.
       slope: ||a||.
       conflict: cosine of the angle between both directions; with 1, descent on the loss leads straight into the
-        constraint. In one dimension, where no vector is orthogonal, a is scaled by the cosine instead.
+        constraint. In one dimension, where no direction is orthogonal, a is scaled by the cosine instead.
     """
     size = math.prod(shape)
     drawn = rng.normals(key, 2, size)

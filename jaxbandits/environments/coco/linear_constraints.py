@@ -4,10 +4,10 @@
     g_t(x) = s_t <a, x> - b_t,  s_t uniform on 1 +- slope_noise,  b_t uniform on [margin, margin + margin_spread]
 
 c and a are drawn once per trial: c has length `cost` and a uniformly random direction, and a has length `slope` and
-satisfies `<a, c> = -conflict ||a|| ||c||`, so that descent on the loss leads into the constraint (`half_spaces`). The
-scale s_t and the offset b_t change in each round, but the direction a does not. The constraints of all past rounds
-together are therefore equivalent to one half-space, `<a, x> <= min_t b_t / s_t`, and the best *feasible* point in
-hindsight can be computed exactly from one number in the state.
+satisfies `<a, c> = -conflict ||a|| ||c||`, so that with conflict > 0 descent on the loss leads into the constraint
+(`half_spaces`). The scale s_t and the offset b_t change in each round, but the direction a does not. The constraints of
+all past rounds together are therefore equivalent to one half-space, `<a, x> <= min_t b_t / s_t`, and the best
+*feasible* point in hindsight can be computed exactly from one vector and one number in the state.
 
 A learner receives losses and constraint values at the points that it queries, with gradients if it declares
 `Constrained` and without them if it declares `ConstrainedValue` (bandit feedback).
@@ -61,7 +61,7 @@ class LinearConstraints:
 
     source: ClassVar[str] = "linear losses, one time-varying linear constraint (ours)"
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
-    domain: ConvexSet = param(factory=L2Ball, doc="K, a set that contains the origin; needs lmo")
+    domain: ConvexSet = param(factory=L2Ball, doc="K, a set that contains the origin; needs `lmo`")
     cost: ArrayLike = param(1.0, "[0, inf)", "||c||, length of the mean loss vector")
     cost_noise: ArrayLike = param(1.0, "[0, inf)", "bound on ||noise_t||, whose coordinates are uniform")
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")

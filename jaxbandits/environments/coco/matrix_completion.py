@@ -7,8 +7,8 @@
                  b = allowance mean(M) sqrt(m n)
       "none"     g_t = 0
 
-The gradient of the loss is given as `Entries`, one for each entry of the batch. $P_t$ is computed from the key of the
-trial and t, and is not stored.
+The gradient of the loss is given as `Entries`, a sparse matrix with the entries of the batch. $P_t$ is computed from
+the key of the trial and t, and is not stored.
 """
 
 import math
@@ -75,14 +75,14 @@ class MatrixCompletion:
     round draws a new batch without replacement.
 
     The constraints of "figure" cannot be learned: the distribution of $P_t$ is symmetric and independent of $X_t$, so
-    that in high dimension $E g_t^+(X_t)$ is $||X_t|| / sqrt(6 pi)$, which only a smaller norm of $X_t$ reduces. The
-    constraints of "budget" (ours) can be learned, because they have a nonzero mean: on average, the sum of the entries
-    must be at most `allowance` times the sum of a matrix whose entries all equal the mean rating.
+    that in high dimension $E g_t^+(X_t)$ is about $||X_t|| / sqrt(6 pi)$, which only a smaller norm of $X_t$ reduces.
+    The constraints of "budget" (ours) can be learned, because they have a nonzero mean: on average, the sum of the
+    entries must be at most `allowance` times the sum of a matrix whose entries all equal the mean rating.
 
     Deviations:
       * [ours] The paper states neither the number of entries per round nor their order: its loss is a sum over all
         observed entries, whereas according to its text one entry is sampled. Here a round has `batch` entries.
-      * [ours] The entries of $P_t$ have 16 random bits: they are odd multiples of 2^-16 between -1 and 1.
+      * [ours] The entries of $P_t$ and $U_t$ have 16 random bits: they are odd multiples of 2^-16 between -1 and 1.
       * [ours] The constraint "budget" is not in the paper.
 
     References:
@@ -121,7 +121,7 @@ class MatrixCompletion:
     def stand_in(
         cls, shape: tuple[int, int] = (20, 26), n_ratings: int = 208, **settings: FieldValue
     ) -> "MatrixCompletion":
-        """Return a small synthetic problem: 40 % of the entries of a 20 x 26 matrix of rank 3, ten drawn per round.
+        """Return a small synthetic problem, by default 40 % of a 20 x 26 matrix of rank 3, with ten entries per round.
 
         The default of `radius` (tau) is 2.27 times the Frobenius norm of a full matrix of such ratings. For MovieLens,
         the paper's tau = 10^4 has the same ratio to that norm.
@@ -160,7 +160,7 @@ class MatrixCompletion:
             raise InputError("MatrixCompletion.observed.values must be finite")
         cells = np.asarray(self.observed.rows, np.int64) * self.dim[1] + np.asarray(self.observed.cols)
         if self.comparator != "none" and len(np.unique(cells)) < len(cells):
-            raise InputError("MatrixCompletion.observed must have every entry once if there is a comparator")
+            raise InputError("MatrixCompletion.observed must not contain an entry twice if there is a comparator")
         for name, known in (("constraint", _CONSTRAINTS), ("order", _ORDERS), ("comparator", _COMPARATORS)):
             if getattr(self, name) not in known:
                 raise unknown_name(f"{name} of MatrixCompletion", getattr(self, name), known)
@@ -179,7 +179,7 @@ class MatrixCompletion:
 
     @property
     def value_bound(self) -> ArrayLike:
-        """M, a bound on the losses on the ball of `radius`."""
+        """Bound on the losses on the ball of `radius`."""
         return 0.5 * (self.radius + self._largest * math.sqrt(self.batch)) ** 2
 
     @property
@@ -268,6 +268,9 @@ class MatrixCompletion:
           of the zero matrix. If `comparator` is "feasible", the dict also has `feasible_comparator_loss`, the smallest
           loss of a point of the ball that satisfies the constraints of all past rounds, and
           `feasible_comparator_excess`, the largest violation of a constraint by the computed point.
+
+        Raises:
+          InputError: if `comparator` is "feasible" and the horizon is too long for the constraints of "figure".
         """
         if self.comparator == "none":
             return {}
@@ -317,7 +320,7 @@ class MatrixCompletion:
         return np.asarray(cells), np.asarray(normals, float), float(state.allowed)
 
     def _batch(self, key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, Observed]:
-        """Return the order of the current pass, and the entries of the next batch.
+        """Return the order of the current pass, and the entries of the batch of round t.
 
         Fresh batches use blocks 0, ..., B - 1 of the key; a new order uses the N blocks after those of `_normal`.
         """

@@ -62,7 +62,7 @@ class QuadraticConstraints:
     source: ClassVar[str] = "quadratic losses, one time-varying linear constraint (ours)"
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
     domain: ConvexSet = param(
-        factory=L2Ball, doc="K, a set that contains the origin; needs project, and outer_radius for the bounds"
+        factory=L2Ball, doc="K, a set that contains the origin; needs `project`, and `outer_radius` for the bounds"
     )
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha, modulus of strong convexity of the losses")
     center: ArrayLike = param(0.8, "[0, inf)", "||theta||, distance of the mean target from the origin")

@@ -1,7 +1,9 @@
 """Semi-bandit: the learner chooses a feasible set of items, and observes the reward of each item or only their sum.
 
-reward_e ~ Bernoulli(mu_e), independently;   f(A) = sum_{e in A} mu_e
-regret_t = f(A*) - f(A_t),   where A* is the feasible set with the largest f
+    reward_e ~ Bernoulli(mu_e), independently;   f(A) = sum_{e in A} mu_e
+    regret_t = f(A*) - f(A_t)
+
+A* is the feasible set with the largest f.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -1,4 +1,4 @@
-"""Bandits with a context that all arms share, one per file; each is imported on first access."""
+"""Contextual bandits, and bandits with nonlinear rewards, one per file; each is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -34,7 +34,7 @@ class GaussianProcessArms:
     """K fixed arms whose means are a smooth random function of their features.
 
     Deviations:
-      * [reconstructed] The defaults K = 1000, l = 0.2 and R^2 = 0.025 are the paper's synthetic setting.
+      * [reconstructed] The defaults K = 1000, length scale 0.2 and R^2 = 0.025 are the paper's synthetic setting.
 
     References:
       Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit

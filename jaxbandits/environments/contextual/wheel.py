@@ -1,14 +1,14 @@
 """Wheel bandit: the larger delta is, the more rarely the context matters (Riquelme et al., ICLR 2018).
 
     context   x uniform in the unit disc
-    arms 0-3  mean 1, but 50 for the arm of the quadrant of x if ||x|| >= delta:
+    arms 0-3  mean low = 1, but high = 50 for the arm of the quadrant of x if ||x|| >= delta:
               (+, +) 0, (+, -) 1, (-, +) 2, (-, -) 3
-    arm 4     mean 1.2
-    reward    mean + Gaussian noise, of standard deviation 0.05 (0.01 for the mean of 50)
+    arm 4     mean safe = 1.2
+    reward    mean + Gaussian noise, of standard deviation 0.05 (0.01 for the mean `high`)
 
-The regret of a round is the largest mean minus the mean of the arm played. With probability $delta^2$ arm 4 is the best
-arm. If ||x|| >= delta, uniformly random play has a mean reward of (high + 3 low + safe) / 5, whereas the best mean is
-`high`; see `uniform_regret`.
+These numbers are defaults. The regret of a round is the largest mean minus the mean of the arm played. If
+`low <= safe <= high`, arm 4 is the best arm with probability $delta^2$. If ||x|| >= delta, uniformly random play has a
+mean reward of (high + 3 low + safe) / 5, whereas the best mean is `high`; see `uniform_regret`.
 """
 
 from typing import ClassVar
@@ -27,7 +27,7 @@ _ARMS = 5
 
 @pytree
 class Wheel:
-    """Wheel bandit with the authors' rewards; trials differ only in contexts and noise.
+    """Wheel bandit, by default with the authors' rewards; trials differ only in contexts and noise.
 
     Deviations:
       * [printed] Arms are numbered from 0; the safe arm is the last arm as in the authors' code, whereas it is the

@@ -27,7 +27,7 @@ MEANS = (0.5, *(m / 100.0 for m in range(86, 101)))  # means of the paper's 16 g
 class ExampleGroups:
     """Bernoulli groups with one-dimensional decisions `[1]` in [0, 1]; by default Example 1 of the paper.
 
-    The metrics are `samples`, `group_samples` [m] and `loss`. For a recommendation (w, q) there are also the exact
+    The metrics are `samples`, `group_samples` [m] and `loss`. At record points, a recommendation (w, q) has the exact
     `risk` [m], `max_risk`, `mean_risk` and `top_k_risk` (if $k > 1$), `duality_gap`, which is the mean of the k largest
     risks at w minus min_v $sum_i q_i R_i(v)$, and `distance`, which is |w - w*| for the w* of `optimum`.
 

@@ -3,8 +3,8 @@
     iid:   a row of group i is drawn uniformly, with replacement
     once:  every trial visits the rows of each group once, in a random order
 
-The risk $R_i$ is the mean over all rows of group i. If `held_out` rows of every group are set aside, $R_i$ is the mean
-over these rows, and the draws are from the other rows.
+The risk $R_i$ is the mean loss over all rows of group i. If `held_out` rows of every group are set aside, $R_i$ is the
+mean loss over these rows, and the draws are from the other rows.
 """
 
 import itertools
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 class GroupDataState(NamedTuple):
     """Order of the rows in a trial, and number of rows drawn."""
 
-    order: jax.Array | None  # [n] int32, rows sorted by group, held-out rows first; None if neither "once" nor held_out
+    order: jax.Array | None  # [n] int32, rows sorted by group, held-out rows first; None for "iid" without held_out
     met: jax.Array | None  # [m] int32, number of rows drawn from each group; None unless the order is "once"
 
 
@@ -61,8 +61,7 @@ class GroupData:
     `weights` b also `weighted_max_risk`.
 
     With the order "once", a group whose rows have all been drawn starts again from its first row. The repeated draws
-    are counted in `overdrawn`. A round with a repeated draw is inadmissible, and every summary reports the inadmissible
-    rounds.
+    are counted in `overdrawn`. A round with a repeated draw is inadmissible, and summaries warn of inadmissible rounds.
     """
 
     source: ClassVar[str] = (

@@ -18,7 +18,7 @@ class Optimum(NamedTuple):
 
     value: float  # upper bound on the optimum, which some model w attains
     gap: float  # difference between `value` and the largest value of the dual function that was found
-    weights: np.ndarray  # [m] q with this value of the dual function
+    weights: np.ndarray  # [m] q at which the dual function has this largest value
     risks: np.ndarray  # [m] b_i R_i(w) of the model w
 
 

@@ -3,7 +3,7 @@
     w_0, u_i uniform on the unit sphere,   w*_i = (w_0 + rho u_i) / ||w_0 + rho u_i||
     x ~ N(0, I_d);   y = sign(x'w*_i) with probability pi_i, else its opposite;   loss(w; x, y) = log(1 + exp(-y x'w))
 
-With a_i = (pi_i - 1/2) w*_i and H(s) = E log(2 cosh(s $g / 2$)) for g ~ N(0, 1), the risks have closed forms (ours; the
+With a_i = (pi_i - 1/2) w*_i and `H(s) = E log(2 cosh(s g / 2))` for g ~ N(0, 1), the risks have closed forms (ours; the
 paper estimates the risks from samples):
 
     R_i(w) = H(||w||) - sqrt(2/pi) a_i'w
@@ -53,10 +53,10 @@ class SyntheticGroups:
     which is nonnegative if the entries of q are at most 1/k.
 
     Further metrics are computed on the host after a run, once per instance. `optimum` is the minimum of max_i $R_i(w)$
-    over the ball of `radius`; `top_k_optimum` and `weighted_optimum` are the minima of the other risks, if these are
-    recorded. `optimum_risk` [m] and `top_k_optimum_risk` [m] are the risks of the minimisers, and `optimum_gap` is the
-    largest certified error of the minima. The differences from the minima are `excess_risk`, `excess_top_k_risk` and
-    `excess_weighted_risk`.
+    over the ball of `radius`; `top_k_optimum` and `weighted_optimum` are the minima of `top_k_risk` and
+    `weighted_max_risk`, if these are recorded. `optimum_risk` [m] and `top_k_optimum_risk` [m] are the risks of the
+    minimisers, and `optimum_gap` is the largest certified error of the minima. The differences from the minima are
+    `excess_risk`, `excess_top_k_risk` and `excess_weighted_risk`.
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 7.1"

@@ -6,8 +6,9 @@
     weak_regret_t     = min(e_i, e_j)
     copeland_regret_t = zeta_1 - (zeta_i + zeta_j) / 2
 
-In these formulas arm 1 is the Condorcet winner, which beats all other arms. If there is no Condorcet winner, it is the
-first arm with the largest zeta, and e_i may be negative. Every trial permutes the arms at random.
+In these formulas arm 1 is the Condorcet winner, which beats every other arm with probability above 1/2. If there is no
+Condorcet winner, arm 1 is the first arm with the largest zeta, and e_i may be negative. Given preferences are
+permuted at random in every trial.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -34,7 +34,7 @@ class Covertype:
       InputError: if shapes are inconsistent, or if `dataset` is not a nonempty text.
     """
 
-    source: ClassVar[str] = "UCI Covertype as a bandit; a labelled stand-in without the file"
+    source: ClassVar[str] = "UCI Covertype as a bandit, or a synthetic stand-in without the file"
     n_arms: int = static(range="[1, inf)", doc="K, number of clusters")
     dim: int = static(range="[1, inf)", doc="d, number of measurements plus one")
     dataset: str = static(doc='name of the data: "covertype" (the real file), "stand-in" (synthetic), ...')

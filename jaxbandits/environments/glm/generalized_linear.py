@@ -27,7 +27,7 @@ from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Recommendation, R
 
 
 class GeneralizedLinearState(NamedTuple):
-    """Problem instance of a trial, which does not change over rounds."""
+    """Problem instance of a trial, which is constant unless theta* drifts."""
 
     theta: Vector  # [d]  theta*
     arms: Any  # [K, d]; None if they are drawn in every round

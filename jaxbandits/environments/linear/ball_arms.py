@@ -2,7 +2,7 @@
 
     arms of a round   K vectors with coordinates uniform on (-1, 1), divided by their norm if it exceeds 1
     reward_t          x_t'theta + eta_t
-    regret_t          max_{x shown at t} x'theta - x_t'theta       (computed from means)
+    regret_t          max_{x available at t} x'theta - x_t'theta       (computed from means)
 
 theta is given, or drawn for every trial; it may drift (`operators.with_drift`).
 """
@@ -25,7 +25,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Recommendation, Reward
 
 
 class BallArmsState(NamedTuple):
-    """Problem instance of a trial, which does not change over rounds."""
+    """Problem instance of a trial, which is constant unless theta drifts."""
 
     theta: Vector  # [d]
 

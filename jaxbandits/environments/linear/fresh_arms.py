@@ -3,7 +3,7 @@
     arms of a round   K vectors with coordinates uniform on (0, 1), each divided by its norm
     theta*            (1, ..., 1) / sqrt(d)
     reward_t          x_t'theta* + a_t eta_t,   nu_t = a_t (E |eta|^{1+eps})^{1/(1+eps)}
-    regret_t          max_{x shown at t} x'theta* - x_t'theta*       (computed from means)
+    regret_t          max_{x available at t} x'theta* - x_t'theta*       (computed from means)
 
 Either $a_t = 1$ in every round, or log10 $a_t$ is drawn uniformly from (0, noise_decades). Public code for the paper
 has $d = 10$, $K = 20$, Student t noise (df = 2), $eps = 0.99$, and 0 or 2 decades.

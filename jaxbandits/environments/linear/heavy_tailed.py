@@ -3,9 +3,9 @@
     reward_t = x_t'theta* + a_t eta_t,   nu_t = a_t (E |eta|^{1+eps})^{1/(1+eps)}
     regret_t = max_{x available at t} x'theta* - x_t'theta*       (computed from means)
 
-In every trial the coordinates of arms and theta* are drawn uniformly from [-1, 1]; arms are then rescaled into the unit
-ball, and theta* to norm S. Either $a_t = 1$ in every round, or log10 $a_t$ is drawn uniformly from (0, noise_decades).
-In every round, all arms or the arms of a random subset are available.
+Unless they are given, the coordinates of arms and theta* are drawn uniformly from [-1, 1] in every trial; arms are then
+rescaled into the unit ball, and theta* to norm S. Either $a_t = 1$ in every round, or log10 $a_t$ is drawn uniformly
+from (0, noise_decades). In every round, all arms or the arms of a random subset are available.
 """
 
 import warnings
@@ -30,7 +30,7 @@ _SUBSET_ARMS = 128  # largest K for which available arms are drawn one by one; f
 
 
 class HeavyTailedState(NamedTuple):
-    """Problem instance of a trial, which does not change over rounds."""
+    """Problem instance of a trial, which is constant unless theta* drifts."""
 
     arms: jax.Array  # [K, d]
     theta: Vector  # [d]  theta*
@@ -41,7 +41,7 @@ class HeavyTailedState(NamedTuple):
 
 @pytree
 class HeavyTailed:
-    """Linear bandit whose noise may have infinite variance; every trial draws a separate instance.
+    """Linear bandit whose noise may have infinite variance; by default, every trial draws a separate instance.
 
     The feedback is the reward and $nu_t$ (`ScaledReward`); a learner that declares `Reward` does not receive $nu_t$.
     """

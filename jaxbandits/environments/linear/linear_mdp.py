@@ -4,8 +4,8 @@
     regret   = V*_1(s_1) - V^pi_1(s_1)           (exact, by backward induction on the mean rewards)
 
 A round is an episode: the learner, to which phi and P are known, plays a policy and observes the visited state-action
-pairs with their rewards. In every trial phi(s, a) and theta*_h are drawn from the unit sphere, and the rows of P are
-drawn from a Dirichlet distribution.
+pairs with their rewards. Unless they are given, phi(s, a) and theta*_h are drawn from the unit sphere in every trial,
+and the rows of P from a Dirichlet distribution.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -37,7 +37,7 @@ class LinearMDPState(NamedTuple):
 
 @pytree
 class LinearMDP:
-    """Finite-horizon MDP with known transitions and unknown linear rewards; every trial draws a separate instance.
+    """Finite-horizon MDP with known transitions and unknown linear rewards, by default drawn in every trial.
 
     The feedback consists of the features of the visited pairs, their rewards and nu (`ScaledEpisode`); a learner that
     declares `Episode` does not receive nu.

@@ -5,8 +5,8 @@
     excess_loss_t = ||predicted - Theta*' z_t||^2                                    (computed from the mean of x_{t+1})
 
 The learner observes $z_t$, predicts $x_{t+1}$, and then receives $x_{t+1}$ and the moment scale of every coordinate of
-w. States are not bounded, so that a bound L on $||z||$ is only nominal. There are n states and m inputs, and $p = n +
-m$.
+w. States are unbounded, so no bound on $||z||$ that a learner assumes is certain to hold. There are n states and m
+inputs, and $p = n + m$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -42,7 +42,7 @@ class ExcessOutcome(NamedTuple):
 
 @pytree
 class LinearSystem:
-    """Linear system driven by white input and by noise that may have infinite variance, the same in all trials.
+    """Linear system, the same in all trials, driven by white input and by noise that may have infinite variance.
 
     The default is a stable system with two states and one input. The feedback is the next state and the moment scales
     (`ScaledNextState`); a learner that declares `NextState` does not receive the scales.

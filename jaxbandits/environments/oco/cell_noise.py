@@ -28,7 +28,7 @@ class CellNoiseOutcome(NamedTuple):
 class CellNoise:
     """Simulation of two measures of noise; the feedback is zero, so that the choice of the learner is irrelevant.
 
-    The metrics are `pointwise` and `uniform`, whose means over rounds are $sigma^2$ and $sigma~^2$. $f_t$ is not
+    The metrics are `pointwise` and `uniform`, whose means over rounds estimate $sigma^2$ and $sigma~^2$. $f_t$ is not
     convex.
     """
 

@@ -1,4 +1,4 @@
-"""Online regression or classification on the rows of a table, as losses of the SEA model.
+"""Online regression or classification on the rows of a table, one row per round.
 
     squared:   f_t(x) = c (<a_i, x> - b_i)^2 / 2
     logistic:  f_t(x) = c ln(1 + exp(-b_i <a_i, x>)),  b_i in {-1, 1}
@@ -83,7 +83,8 @@ class DataStream:
           **settings: values of other fields.
 
         Raises:
-          InputError: if an array or a setting is invalid.
+          InputError: if an array or a setting is invalid, or if the classes are linearly separable, the loss is
+            logistic, and no comparator is given.
         """
         features, targets = _numbers(features, targets)
         loss = settings.get("loss", "squared")
@@ -179,7 +180,7 @@ class DataStream:
     def gradient_variance(self, x: Any) -> ArrayLike:
         """Return the mean over rows of ||grad f_i(x) - grad F(x)||^2 at `x` [d], in float64.
 
-        For the order "iid" this is sigma_t^2 at x.
+        For the order "iid" this is the variance of the gradient of a round at x.
         """
         features, targets = np.asarray(self.table.features, float), np.asarray(self.table.targets, float)
         slopes = _slopes(features, targets, self.loss, np.asarray(x, float))

@@ -70,10 +70,10 @@ class LinearLosses:
       arXiv 2510.04685, Section 2 (the quantities). The instances are ours.
     """
 
-    source: ClassVar[str] = "stochastically extended adversarial model, i.i.d. linear losses"
+    source: ClassVar[str] = "stochastically extended adversarial (SEA) model, linear losses"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    domain: ConvexSet = param(factory=L2Ball, doc="X, which needs lmo; contains the comparator if none is given")
-    mean: ArrayLike = param(0.1, "(-inf, inf)", "m; the mean gradient is m v_t")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, the set of the comparator if none is given; it then needs `lmo`")
+    mean: ArrayLike = param(0.1, "(-inf, inf)", "m; the mean gradient is c m v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, norm of the noise in every round")
     sequence: FieldValue = param(factory=Constant, doc="v_t, directions of the mean (environments.oco.sequences)")
     comparator: ArrayLike | None = param(
@@ -141,7 +141,7 @@ class LinearLosses:
 
     @property
     def lipschitz(self) -> ArrayLike:
-        """G, the smallest bound on the norms of all gradients."""
+        """G, a bound on the norms of all gradients."""
         return self.loss_scale * (abs(self.mean) * self.sequence.bound + self.noise_scale)
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:

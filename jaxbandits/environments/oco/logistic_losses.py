@@ -4,7 +4,7 @@
     y_t = 1 with probability 1 / (1 + exp(-<a_t, b v_t>)), else -1
 
 s is the field `feature_norm`, b is `center`, $v_t$ is `sequence` and c is `loss_scale`. The mean loss $F_t$ has its
-minimum at $b v_t$.
+minimum at $b v_t$. The module `linear_losses` describes the SEA model.
 """
 
 from typing import ClassVar

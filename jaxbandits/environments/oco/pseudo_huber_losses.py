@@ -3,7 +3,8 @@
     f_t(x) = c (sqrt(1 + ||x - theta_t||^2) - 1),   theta_t = a v_t + s * (uniform on the unit sphere)
 
 a is the field `center`, $v_t$ is `sequence`, s is `noise_scale` and c is `loss_scale`. With a fixed centre and no
-noise, $sigma = 0$ and $Sigma^2_{1:T} = c^2$ exactly; only the first round contributes, with a supremum over $R^d$.
+noise, $sigma = 0$ and $Sigma^2_{1:T} = c^2$ exactly; only the first round contributes, with a supremum over $R^d$. The
+module `linear_losses` describes the SEA model.
 """
 
 from typing import ClassVar
@@ -106,9 +107,9 @@ class PseudoHuberLosses:
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
         """Return Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0.
 
-        The value is exact for a fixed centre on R^d; with noise, or on a ball, it is an upper bound. If the centre
-        moves by a distance r, the gradient changes by at most r / sqrt(1 + r^2/4), halfway between the two centres. The
-        square of this change is at most r^2.
+        The value is exact for a fixed centre on R^d; otherwise it is an upper bound. If the centre moves by a distance
+        r, the gradient changes by at most r / sqrt(1 + r^2/4), halfway between the two centres. The square of this
+        change is at most r^2.
         """
         first = self._slope(self.radius + abs(self.center) * jnp.sqrt(self.sequence.squared_path(1)) + self.noise_scale)
         moves = self.center**2 * (self.sequence.squared_path(horizon) - self.sequence.squared_path(1))

@@ -4,7 +4,7 @@
     theta_t = a v_t + s * (uniform on the unit sphere)
 
 a is the field `center`, $v_t$ is `sequence`, s is `noise_scale` and c is `loss_scale`. At every point the noise of the
-gradient is c s times a uniformly random unit vector.
+gradient is c s times a uniformly random unit vector. The module `linear_losses` describes the SEA model.
 """
 
 from typing import ClassVar, NamedTuple

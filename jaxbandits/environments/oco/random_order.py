@@ -8,7 +8,8 @@ passes. In expectation over the order,
 
     sigma^2_{1:T} = c^2 P S^2 (n - H_n),   Sigma^2_{1:T} = c^2 (||vbar||^2 + (2 P - 1) (n - 1)/n S^2)
 
-In expectation over the pool as well, $S^2$ becomes $s^2$ and ||vbar||^2 becomes $m^2 + s^2/n$.
+In expectation over the pool as well, $S^2$ becomes $s^2$ and ||vbar||^2 becomes $m^2 + s^2/n$. The module
+`linear_losses` describes the SEA model.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -74,7 +75,7 @@ class RandomOrder:
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022: a pool of losses in random order"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     pool_size: int = static(64, "[1, 16777216)", "n, number of losses in the pool; a pass has n rounds")
-    domain: ConvexSet = param(factory=L2Ball, doc="X, which needs lmo; contains the comparator if none is given")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, the set of the comparator if none is given; it then needs `lmo`")
     mean: ArrayLike = param(0.1, "(-inf, inf)", "m; the vectors of the pool lie around m e_1")
     noise_scale: ArrayLike = param(0.9, "[0, inf)", "s, distance of the vectors of the pool from m e_1")
     comparator: ArrayLike | None = param(

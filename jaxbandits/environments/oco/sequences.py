@@ -138,7 +138,7 @@ class IsolatedFlips:
         return horizon
 
     def _until(self, t: ArrayLike) -> tuple[jax.Array, jax.Array]:
-        """Return the largest i with floor(i p / q) <= t, where p = T - 1 and q = C + 1, and i p - t q.
+        """Return the largest i with floor(i p / q) <= t, and i p - t q, where p = T - 1 and q = C + 1.
 
         The second number is negative if i p / q < t.
 

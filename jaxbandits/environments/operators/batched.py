@@ -19,9 +19,9 @@ from jaxbandits.types import Batches
 class Batched(LateOperator):
     """Environment whose feedback arrives in batches of `rounds` rounds.
 
-    The wrapped environment must have arms and rewards. Combined with `with_delay`, in either order, a batch arrives D
-    rounds after its end. Learners that need the last reward before the next pull (CRMM, MENU) are rejected. The memory
-    is the same as for a delay of `rounds` rounds.
+    The wrapped environment must have arms, and rewards or duels. Combined with `with_delay`, in either order, a batch
+    arrives D rounds after its end. Learners that need the last reward before the next pull, such as CRMM and MENU, are
+    rejected. The memory is the same as for a delay of `rounds` rounds.
 
     References:
       Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011. It studies feedback that
@@ -39,7 +39,7 @@ class Batched(LateOperator):
         return cls(environment=example_environment(), rounds=3)
 
     def check(self) -> None:
-        """Raise InputError if the wrapped environment does not support operators or has batched feedback."""
+        """Raise InputError if the wrapped environment does not support operators, or has batches or random delays."""
         super().check()
         inside = self.environment
         if getattr(inside, "delay_bound", None) is not None:

@@ -3,9 +3,9 @@
     received_t = factor reward_t + shift   if t < rounds, with probability `rate`;   received_t = reward_t otherwise
 
 A factor of -1 flips the sign (the usual attack, by which the parameter appears to be -theta*), a factor of 1 with a
-shift produces outliers, and a factor of 0 hides the reward. Regret is computed from the true means. The metric
-`corruption`, the sum of |received_t - reward_t|, is the quantity C of the theory (T. Lykouris, V. Mirrokni, R. Paes
-Leme, STOC 2018; for linear bandits I. Bogunovic, A. Losalka, A. Krause, J. Scarlett, AISTATS 2021).
+shift produces outliers, and a factor of 0 without a shift hides the reward. Regret is computed from the true means. The
+metric `corruption`, the sum of |received_t - reward_t|, is the quantity C of the theory (T. Lykouris, V. Mirrokni, R.
+Paes Leme, STOC 2018; for linear bandits I. Bogunovic, A. Losalka, A. Krause, J. Scarlett, AISTATS 2021).
 """
 
 import collections
@@ -35,7 +35,7 @@ class Corrupted(Operator):
     source: ClassVar[str] = "any bandit; Lykouris, Mirrokni & Paes Leme, STOC 2018"
     environment: Any = param(doc="environment whose rewards are changed")
     rounds: ArrayLike = param(float("inf"), "[0, inf]", "number of rounds at the start that may be corrupted")
-    rate: ArrayLike = param(1.0, "[0, 1]", "probability with which one of these rounds is corrupted")
+    rate: ArrayLike = param(1.0, "[0, 1]", "probability with which each of these rounds is corrupted")
     factor: ArrayLike = param(
         -1.0, "(-inf, inf)", "factor; a changed reward is factor times the true reward, plus shift"
     )

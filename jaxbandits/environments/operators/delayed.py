@@ -17,9 +17,9 @@ from jaxbandits.environments.operators.operator import LateOperator, example_env
 class Delayed(LateOperator):
     """Environment whose feedback is delayed by `rounds` rounds.
 
-    The wrapped environment must have arms and rewards. Learners that need the last reward before the next pull (CRMM,
-    MENU) are rejected. The loop over rounds buffers delayed interactions: each trial stores `rounds` decisions, rewards
-    and, unless arms are fixed, arm sets.
+    The wrapped environment must have arms, and rewards or duels. Learners that need the last reward before the next
+    pull, such as CRMM and MENU, are rejected. The loop over rounds buffers delayed interactions: each trial stores
+    `rounds` decisions, rewards and, unless arms are fixed, arm sets.
     """
 
     source: ClassVar[str] = "Joulani, Gyorgy & Szepesvari, ICML 2013, constant delay"

@@ -119,7 +119,7 @@ class Drifting(Operator):
         return cls(environment=example_environment())
 
     def check(self) -> None:
-        """Raise InputError if the wrapped environment has no parameter that can drift, or not by this drift."""
+        """Raise InputError if the wrapped environment has no parameter that can drift, or not as this drift needs."""
         super().check()
         inside = self.environment
         while isinstance(inside, Operator):
@@ -133,7 +133,7 @@ class Drifting(Operator):
         if isinstance(self.drift, PiecewiseDrift) and link is not None and not is_defined_around_zero(link):
             raise InputError(
                 f"Drifting.drift must not be PiecewiseDrift, because x'theta takes both signs for random directions of "
-                f"theta, where {type(link).__name__} is not defined"
+                f"theta, and for one of them {type(link).__name__} is not defined"
             )
 
     def init(self, key: jax.Array) -> DriftingState:

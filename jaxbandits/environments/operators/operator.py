@@ -2,7 +2,7 @@
 
 An operator uses a separate random stream, which depends on the number of operators inside it. Instance, noise and inner
 operators are therefore the same, bit for bit, with and without the outermost operator, so that runs with and without it
-are paired. Without an inner operator, the draws of those around it are different.
+are paired. If an inner operator is removed, the draws of the operators around it change.
 """
 
 import abc
@@ -141,7 +141,7 @@ class Operator:
         return dict(getattr(self.environment, "units", {}))
 
     def _own(self, key: jax.Array) -> jax.Array:
-        """Return a key that neither the wrapped environment nor its operators use."""
+        """Return a key that neither the wrapped environment nor the operators inside it use."""
         depth, inside = 0, self.environment
         while isinstance(inside, Operator):
             depth, inside = depth + 1, inside.environment

@@ -85,10 +85,10 @@ class TableDelay:
 class RandomDelay(LateOperator):
     """Environment whose feedback is delayed by a random number of rounds, which is drawn in every round.
 
-    The wrapped environment must have arms and rewards, and no batches. Learners that need the last reward before the
-    next pull are rejected, and so are learners that store past rounds, such as SW-UCB and OFUGLB: they need the rounds
-    in order, but a later round may overtake an earlier one. A delay of the wrapped environment is added. The loop
-    stores 2 `bound` + 1 rounds per trial.
+    The wrapped environment must have arms, rewards or duels, and no batches. Learners that need the last reward before
+    the next pull are rejected, and so are learners that store past rounds, such as SW-UCB and OFUGLB: they need the
+    rounds in order, but a later round may overtake an earlier one. A fixed delay of D rounds of the wrapped environment
+    is added. The loop stores D + 2 `bound` + 1 rounds per trial.
 
     Deviations:
       * [ours] A learner is updated at most once per round. In the reference, all feedback is used when it arrives or,

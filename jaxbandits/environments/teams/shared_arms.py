@@ -44,8 +44,8 @@ class SharedArms:
 
     Each player observes Y_k of the chosen arm. With `sees_collisions` players also observe every collision. Otherwise
     they can infer a collision only from a lost reward, so that `collided` is 0 if Y_k is 0. Two players may then both
-    settle on the same arm, a case that MCTopM does not handle. Teams that cannot work without every collision, such as
-    SIC-MMAB and Musical Chairs, are rejected.
+    settle on the same arm, a case that MCTopM does not handle. Teams that need to observe every collision, such as
+    SIC-MMAB and Musical Chairs, are then rejected.
 
     References:
       Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317. Section 2 defines the

@@ -344,7 +344,7 @@ def test_movielens_size():
         ({"observed": Observed(np.zeros(4, int), np.zeros(4, int), np.full(4, np.nan))}, "must be finite"),
         (
             {"observed": Observed(np.zeros(4, int), np.array([0, 1, 2, 1]), np.zeros(4)), "comparator": "domain"},
-            "every entry once",
+            "must not contain an entry twice",
         ),
         ({"allowance": 0.0}, "allowance"),
     ],
