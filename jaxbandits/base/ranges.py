@@ -65,13 +65,19 @@ def real(name: str, value: Any, allowed: str) -> float:
 
 
 def numbers(name: str, value: object, allowed: str) -> Any:
-    """Check that a value is a number in an interval, or an array of such numbers, and return it; lists become arrays.
+    """Check that a value is a number in an interval, or an array of such numbers, and return it.
+
+    Lists become arrays. Other types of NumPy and JAX than float32 and float64 become float64, since whole numbers would
+    wrap around in formulas, and halves overflow: the square of 100,000 is 1,410,065,408 in int32.
 
     Raises:
       InputError: if an entry is not a number in `allowed`.
     """
     check_numbers(name, value, allowed)
-    return np.asarray(value) if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
+    is_float = getattr(value, "dtype", np.float64) in (np.float32, np.float64)
+    return value if is_float else np.asarray(value, float)[()]
 
 
 def floats(name: str, value: Any, *shapes: str) -> np.ndarray:

@@ -37,6 +37,24 @@ def test_numbers_of_every_library_are_taken(value):
     assert np.asarray(value, dtype=object)[0] == 0.5  # a copy
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.int32(50000), np.array([50000], np.uint16), jnp.array([50000], jnp.int32), [50000], np.float16(50000.0),
+        pd.Series([50000], dtype="int32"),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_squares_of_whole_numbers_and_halves_do_not_wrap_around(value):
+    assert np.square(ranges.numbers("x", value, "[1, 1e9]")) == pytest.approx(2.5e9, rel=1e-3)
+
+
+def test_numbers_keep_the_float_types_of_jax():
+    assert ranges.numbers("x", 3, "[1, 1e9]") == 3
+    for value in (np.float32(0.5), np.array([0.5]), jnp.array([0.5], jnp.float32)):
+        assert ranges.numbers("x", value, "[0, 1]") is value
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 def test_frames_are_matrices(frame):
     made = frame({"a": [1.0, 2.0], "b": [3.0, 4.0]})

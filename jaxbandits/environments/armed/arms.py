@@ -97,7 +97,7 @@ class Arms(abc.ABC):
             raise InputError(f"{type(self).__name__} takes either means, or gap and best (from_gap), or none of these")
         if self.gap is not None:
             allowed = next(field.range for field in field_table(type(self)) if field.name == "means")
-            for means in (self.best, np.asarray(self.best) - np.asarray(self.gap)):
+            for means in (self.best, np.asarray(self.best, float) - np.asarray(self.gap, float)):
                 ranges.numbers(f"{type(self).__name__}: best and best - gap", means, str(allowed))
 
     def init(self, key: jax.Array) -> ArmsState:

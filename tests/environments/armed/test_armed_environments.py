@@ -189,6 +189,7 @@ def test_a_gap_stands_for_means_and_may_be_swept(cls):
     [
         (lambda: BernoulliArms.from_gap(gap=0.7, n_arms=2), r"BernoulliArms: best and best - gap must lie in \[0, 1\]"),
         (lambda: BernoulliArms.from_gap(gap=0.1, n_arms=2, best=1.05), r"best and best - gap must lie in \[0, 1\]"),
+        (lambda: BernoulliArms.from_gap(gap=np.uint8(1), n_arms=2, best=np.uint8(0)), "got -1"),  # not 255
         (lambda: BetaArms.from_gap(gap=0.5, n_arms=2), r"BetaArms: best and best - gap must lie in \(0, 1\)"),
         (lambda: NoisyArms.from_gap(gap=-0.1, n_arms=2), r"NoisyArms.gap must lie in \[0, inf\)"),
         (lambda: BernoulliArms.from_gap(gap="wide", n_arms=2), "BernoulliArms.gap must be a number"),
