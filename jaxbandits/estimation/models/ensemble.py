@@ -104,14 +104,15 @@ class Ensemble(Wrapper):
         self, key: jax.Array, t: jax.Array, state: EnsembleState, obs: Obs, decision: ArmDecision, reward: jax.Array
     ) -> EnsembleState:
         model_key, normal_key, coin_key = jax.random.split(key, 3)
+        keys = jax.random.split(model_key, self.n_members)  # with one key for all, members would converge to each other
         noise = rng.normal_vector(normal_key, self.n_members)
         heads = rng.uniforms(coin_key, self.n_members) < self.share
 
-        def learn(member: Any, z: jax.Array, learns: jax.Array) -> Any:
-            after = self.model.update(model_key, t, member, obs, decision, reward + self.perturbation * z)
+        def learn(member: Any, member_key: jax.Array, z: jax.Array, learns: jax.Array) -> Any:
+            after = self.model.update(member_key, t, member, obs, decision, reward + self.perturbation * z)
             return trees.where(learns, after, member)
 
-        return EnsembleState(vmap_last(learn)(state.members, noise, heads))
+        return EnsembleState(vmap_last(learn)(state.members, keys, noise, heads))
 
     def _predictions(self, state: EnsembleState, obs: Obs) -> jax.Array:
         """Return the predictions `[K, M]` of all members."""

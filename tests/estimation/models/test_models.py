@@ -454,6 +454,30 @@ def test_members_of_an_ensemble_have_the_law_of_the_posterior(name, rng, key):
     check_gaussian(np.asarray(run(jax.random.split(key, count))), *wanted)
 
 
+@pytest.mark.slow_after_first
+@pytest.mark.parametrize("inner", ["chain", "epochs"])
+def test_members_of_an_ensemble_draw_independently_in_updates(inner, key):
+    chain = models.LangevinNetwork(
+        input_dim=1, n_arms=1, hidden=(), temperature=0.5, learning_rate=0.3, capacity=8, n_steps=20
+    )
+    epochs = models.DoublingEpochs(model=models.Network(input_dim=1, n_arms=1, hidden=()))  # draws weights per epoch
+    model = models.Ensemble(model=chain if inner == "chain" else epochs, n_members=3)
+    obs = ContextObs(jnp.zeros(1) if inner == "chain" else jnp.ones(1), jnp.eye(1), None)
+
+    @jax.jit
+    def run(key):
+        def learn(t, state):
+            round_key = jax.random.fold_in(key, t)
+            return model.update(round_key, t, state, obs, ArmDecision(jnp.int32(0), obs.arms[0]), jnp.ones(()))
+
+        return model.width(jax.lax.fori_loop(jnp.int32(0), jnp.int32(8), learn, model.init(key)), obs)
+
+    # With the context 0, the chain is an autoregression of the intercept, whose factor is 1 - 2 rate (8 + 1).
+    step = 0.3 / 8.0
+    wanted = np.sqrt(2.0 * step * 0.5 / (1.0 - (1.0 - 2.0 * step * 9.0) ** 2)) if inner == "chain" else 1.0
+    assert 0.05 * wanted < run(key) < 3.0 * wanted
+
+
 @pytest.mark.slow
 def test_a_sample_of_an_ensemble_is_a_member(rng, key):
     model = models.Ensemble(model=models.Linear(dim=D), n_members=3)
