@@ -3,14 +3,16 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import scipy.stats as st
 
 from jaxbandits.numerics.beta_quantile import upper_quantile
 
 
-def test_upper_quantiles(rng):
-    a, b = np.exp(rng.uniform(np.log(0.5), np.log(1e5), size=(2, 2000))).astype(np.float64)
+@pytest.mark.parametrize(("least", "error"), [(0.5, 1e-9), (0.1, 1e-8)])
+def test_upper_quantiles(least, error, rng):
+    a, b = np.exp(rng.uniform(np.log(least), np.log(1e5), size=(2, 2000))).astype(np.float64)
     tail = np.exp(rng.uniform(np.log(1e-7), np.log(0.5), size=2000)).astype(np.float64)
     found = jax.jit(upper_quantile)(jnp.asarray(a), jnp.asarray(b), jnp.asarray(tail))
     wanted = st.beta.isf(tail.astype(float), a.astype(float), b.astype(float))
-    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=error)

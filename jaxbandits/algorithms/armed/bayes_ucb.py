@@ -43,6 +43,9 @@ class BayesUCB(BetaPosterior):
     """
 
     source: ClassVar[str] = "Kaufmann, Cappe & Garivier, AISTATS 2012, Algorithm 1"
+    # Below 0.03 the quantiles are wrong: an arm that has only paid 1 would have the quantile 0.
+    prior_success: ArrayLike = param(1.0, "[0.1, inf)", "alpha_0, number of successes that the prior assumes")
+    prior_failure: ArrayLike = param(1.0, "[0.1, inf)", "beta_0, number of failures that the prior assumes")
     horizon: ArrayLike = param(1000.0, "[3, inf)", "n, number of rounds; has no effect if c = 0")
     c: ArrayLike = param(0.0, "[0, inf)", "c, exponent of log n")
 

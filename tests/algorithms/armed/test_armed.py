@@ -34,7 +34,7 @@ from jaxbandits.algorithms.armed.ucb1 import UCB1
 from jaxbandits.algorithms.armed.ucb_delta import UCBDelta
 from jaxbandits.algorithms.armed.ucb_tuned import UCBTuned
 from jaxbandits.algorithms.armed.ucb_v import UCBV
-from jaxbandits.armed import NoisyArms
+from jaxbandits.armed import BernoulliArms, NoisyArms
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.experiments.classics import besson_tables
 from jaxbandits.types import ArmDecision, ArmObs, IndexObs, Reward
@@ -350,6 +350,11 @@ def test_bounded_presets_have_half_the_width_as_noise_scale(learner, needs):
     for width in (0.0, -1.0, np.inf, "wide", True):
         with pytest.raises(InputError, match="width must"):
             learner.bounded(n_arms=5, width=width, **needs)
+
+
+def test_priors_for_which_beta_quantiles_are_wrong_are_refused():
+    with pytest.raises(InputError, match=r"BayesUCB\.prior_failure must lie in \[0\.1, inf\), got 0\.001"):
+        simulate(BayesUCB(n_arms=2, prior_failure=0.001), BernoulliArms(n_arms=2), 5, 2, progress=False)
 
 
 def test_an_odd_number_of_bins_is_refused():
