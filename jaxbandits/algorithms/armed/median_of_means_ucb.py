@@ -110,10 +110,11 @@ class MedianOfMeansUCB(IndexPolicy):
     ) -> MedianState:
         del key, t, obs
         arm = bins.add(arm_models.of_arm(state.bins, decision.index), feedback.reward)
-        means, complete, medians = arm.mean, arm.complete, []
-        for _ in range(self._n_levels()):
-            medians.append(median(means, complete))
+        means, complete = arm.mean, arm.complete
+        medians = [median(means, complete)]
+        for _ in range(self._n_levels() - 1):
             means, complete = means.reshape(-1, 2).mean(axis=1), jnp.floor(0.5 * complete)
+            medians.append(median(means, complete))
         return arm_models.replace(state, decision.index, MedianState(arm, jnp.stack(medians)))
 
     def _n_levels(self) -> int:

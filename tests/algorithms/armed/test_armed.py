@@ -69,6 +69,10 @@ INDEX_POLICIES = {
         MedianOfMeansUCB(n_arms=ARMS, moment_bound=0.3, eps=0.7, scale=0.02, n_bins=32),
         reference.MedianOfMeansUCB(ARMS, moment_bound=0.3, eps=0.7, scale=0.02, n_bins=32),
     ),
+    "median_of_means_ucb with two bins": (
+        MedianOfMeansUCB(n_arms=ARMS, moment_bound=0.3, scale=0.02, n_bins=2),
+        reference.MedianOfMeansUCB(ARMS, moment_bound=0.3, eps=1.0, scale=0.02, n_bins=2),
+    ),
     "catoni_ucb": (
         CatoniUCB(n_arms=ARMS, variance_bound=0.2, scale=0.1, n_bins=32),
         reference.CatoniUCB(ARMS, variance_bound=0.2, scale=0.1, n_bins=32),
