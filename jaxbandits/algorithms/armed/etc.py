@@ -66,6 +66,6 @@ class ETC(IndexPolicy):
         self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> Pulls:
         del key, t, obs
-        explores = jnp.where(state.count[decision.index] < self.exploration, 1.0, 0.0)
-        count = state.count.at[decision.index].add(explores)
-        return Pulls(count, state.total.at[decision.index].add(explores * feedback.reward))
+        explores = state.count[decision.index] < self.exploration
+        count = state.count.at[decision.index].add(jnp.where(explores, 1.0, 0.0))
+        return Pulls(count, state.total.at[decision.index].add(jnp.where(explores, feedback.reward, 0.0)))
