@@ -74,7 +74,7 @@ class RobustUCB(IndexPolicy):
     def index(self, key: jax.Array, t: jax.Array, state: TruncatedState) -> jax.Array:
         del key
         # The number of bits of t is the least k with 2^k >= t + 1.
-        level = jnp.clip(32 - lax.clz(t).astype(jnp.int32), 1, _LEVELS)
+        level = jnp.clip(32 - lax.clz(jnp.asarray(t, jnp.int32)), 1, _LEVELS)
         total = lax.dynamic_index_in_dim(state.totals, level - 1, 0, keepdims=False)
         played = jnp.maximum(state.count, 1.0)
         share = 2.0 * math.log(2.0) * level / played

@@ -80,7 +80,7 @@ class DoublingEpochs(Wrapper):
 
 def _epoch(t: jax.Array) -> jax.Array:
     """Return the number m `[]` of the epoch of round t = 0, 1, ..."""
-    return jnp.maximum(32 - jax.lax.clz(jnp.maximum(t, 0)), 1)
+    return jnp.maximum(32 - jax.lax.clz(jnp.maximum(jnp.asarray(t, jnp.int32), 0)), 1)
 
 
 def _first_round(t: jax.Array) -> jax.Array:

@@ -357,6 +357,14 @@ def test_bounded_presets_have_half_the_width_as_noise_scale(learner, needs):
             learner.bounded(n_arms=5, width=width, **needs)
 
 
+def test_rounds_may_have_64_bits(key):
+    """As the rounds of `lax.fori_loop` with x64."""
+    learner = RobustUCB(n_arms=2)
+    state = learner.init(key)._replace(count=jnp.full(2, 9.0))
+    narrow, wide = (learner.index(key, jnp.asarray(1000, kind), state) for kind in (jnp.int32, jnp.int64))
+    np.testing.assert_array_equal(narrow, wide)
+
+
 def test_priors_for_which_beta_quantiles_are_wrong_are_refused():
     with pytest.raises(InputError, match=r"BayesUCB\.prior_failure must lie in \[0\.1, inf\), got 0\.001"):
         simulate(BayesUCB(n_arms=2, prior_failure=0.001), BernoulliArms(n_arms=2), 5, 2, progress=False)

@@ -501,7 +501,7 @@ def test_doubling_epochs_predict_from_the_last_epoch(rng, key):
     for t in range(ROUNDS):
         seen = reference.blocks(x[t], K)
         np.testing.assert_allclose(said["predict"][t], acting.predict(seen), **CLOSE)
-        assert model.previous_epoch(jnp.int32(t)) == length, t
+        assert model.previous_epoch(jnp.int32(t)) == model.previous_epoch(jnp.int64(t)) == length, t
         learning.update(seen[index[t]], reward[t])
         if t + 1 in (2, 4, 8, 16, 32):
             acting, learning, length, begun = learning, reference.Ridge(K * D, 0.5, 1.0), t + 1 - begun, t + 1
