@@ -12,7 +12,16 @@ from jaxbandits.duels import RMED1, RUCB, DoubleTS
 from jaxbandits.estimation import detectors
 from jaxbandits.estimation.oracles import LayeredPaths, TopM
 from jaxbandits.teams import SICMMAB, MCTopM, MultiplePlay, MusicalChairs
-from jaxbandits.types import IndexObs, ItemRewards, ListClicks, Reward, SetDecision, SetReward
+from jaxbandits.types import (
+    IndexObs,
+    ItemRewards,
+    ListClicks,
+    PlayerRewards,
+    Reward,
+    SetDecision,
+    SetReward,
+    TeamDecision,
+)
 from tests.algorithms.duels.replay_duels import play as play_duels
 from tests.algorithms.duels.replay_duels import recorded_duels
 from tests.algorithms.teams.replay_teams import FEEDBACK, ROUNDS, K, run
@@ -36,6 +45,31 @@ def test_sic_mmab_takes_the_decisions_of_its_reference(bounds, feedback, rng, ke
             player.learn(index[t, j], received.sensed[t, j], received.collided[t, j])
             assert STAGES[states.stage[t + 1, j]] == player.stage, f"round {t}"
             np.testing.assert_array_equal(states.total[t + 1, j], player.total)
+
+
+def test_players_of_sic_mmab_share_large_sums_of_fractions(key):
+    """A sum of 3e6 has a spacing of 1/4, to which rewards of 0.3 would be rounded one by one."""
+    learner, both, p = SICMMAB(n_arms=3, n_players=2, horizon=1e9), jnp.ones(2, jnp.int32), 6
+    start = learner.init(key)._replace(
+        stage=2 * both, arm=both + jnp.arange(2, dtype=jnp.int32), seat=jnp.arange(2, dtype=jnp.int32),
+        rank=jnp.arange(2, dtype=jnp.int32), players=2 * both, phase=p * both, total=jnp.full((2, 3), 3e6),
+        count=jnp.full(2, 1e7),
+    )  # fmt: skip
+
+    @jax.jit
+    def play(state):
+        def round_(t, state):
+            meets = jnp.full(2, jnp.where(state.arm[0] == state.arm[1], 1.0, 0.0))
+            sensed = jnp.array([0.3, 0.9, 0.1])[state.arm]
+            received = PlayerRewards(sensed, sensed * (1.0 - meets), meets)
+            return learner.update(key, t, state, None, TeamDecision(state.arm), received)
+
+        n_rounds = 2**p * 3 + 2 * 3 * (p + 1)  # exploration and communication
+        return jax.lax.fori_loop(jnp.int32(0), jnp.int32(n_rounds), round_, state)
+
+    last = play(start)
+    np.testing.assert_array_equal(last.phase, p + 1)
+    np.testing.assert_array_equal(last.total, np.tile(3e6 + 2.0 * np.floor(2**p * np.array([0.3, 0.9, 0.1])), (2, 1)))
 
 
 @pytest.mark.parametrize("feedback", FEEDBACK)

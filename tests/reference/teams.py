@@ -162,13 +162,12 @@ class SICMMAB:
 
     def _exploration(self, arm, sensed, _):
         self.own[arm] += min(max(sensed, 0.0), 1.0)
-        self.total[arm] += min(max(sensed, 0.0), 1.0)
         if self.step == 2**self.phase * len(self.active):
             self.script = self._script()
             self.stage, self.step = "communication", 0
             if self.script:  # what it sends is what it counts
-                self.total = np.round(self.total - self.own % 1.0)
                 self.own = np.floor(self.own)
+            self.total = self.total + self.own
             if not self.script:
                 self._decide()
 

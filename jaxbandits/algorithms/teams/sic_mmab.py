@@ -51,7 +51,7 @@ class SICState(NamedTuple):
     phase: jax.Array  # [] int32, number p of the phase
     active: jax.Array  # [K] bool, active arms
     own: jax.Array  # [K]  sums of the player's rewards in the phase
-    total: jax.Array  # [K]  sums of the rewards of all players
+    total: jax.Array  # [K]  sums of the rewards of all players, without those of the player's exploration in progress
     count: jax.Array  # []  n, number of plays of each active arm by all players
 
 
@@ -176,7 +176,7 @@ class SICMMAB:
             rank=player.rank + jnp.where(is_met & (step < 2 * player.seat), 1, 0),
             players=player.players + jnp.where(is_met, 1, 0),
             own=player.own + reward,
-            total=player.total + reward + jnp.where(about & is_bit, value, 0.0),
+            total=player.total + jnp.where(about & is_bit, value, 0.0),
         )
 
     def _advance(self, t: jax.Array, player: SICState, arm: jax.Array) -> SICState:
@@ -195,8 +195,10 @@ class SICMMAB:
         phase = jnp.where(is_counted & self.skips_short_phases, 1 + _ceil_log2(players, self.n_arms), player.phase)
 
         # All players must hold the same sums, which are whole numbers as sent; otherwise their decisions may differ.
+        # Rewards are therefore not added one by one, with a rounding error each, to the sums of all players.
         sent = jnp.floor(player.own)
-        total = jnp.where(talks, jnp.round(player.total - (player.own - sent)), player.total)
+        total = player.total + jnp.where(is_explored, jnp.where(talks, sent, player.own), 0.0)
+        player = player._replace(total=total)
 
         count = player.count + jnp.where(decides, jnp.left_shift(players, phase), 0).astype(player.count.dtype)
         accepted, rejected = self._decide(t, player, count, log_horizon)
@@ -219,7 +221,6 @@ class SICMMAB:
             phase=jnp.where(goes_on, phase + 1, phase),
             active=player.active & ~accepted & ~rejected,
             own=jnp.where(goes_on, 0.0, jnp.where(talks, sent, player.own)),
-            total=total,
             count=count,
         )
 
