@@ -61,16 +61,20 @@ class LUCB(Identification):
     def index(self, key: jax.Array, t: jax.Array, state: LUCBState) -> jax.Array:
         """Return scores `[K]`: the arm to play ranks first, then the other arms by increasing number of plays."""
         del key, t
-        target = jnp.where(state.second == _NONE, best_mean(state.pulls), state.second)
-        return jnp.where(jnp.arange(self.n_arms) == target, _TARGET, -state.count)
+        return jnp.where(jnp.arange(self.n_arms) == _next_arm(state), _TARGET, -state.count)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: LUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> LUCBState:
-        del key, t, obs
+        del key, t
         has_begun = jnp.all(state.count > 0.0)  # if False, the round plays an arm for the first time
-        starts = has_begun & (state.second == _NONE)
-        second = jnp.where(starts, self._contender(state.pulls), _NONE)
+        # Late feedback may be that of another arm, chosen from older counts: it leaves the turn to the next arm.
+        following = _next_arm(state)
+        is_done = decision.index == following
+        if obs.mask is not None:
+            is_done |= ~obs.mask[following]
+        second = jnp.where(state.second == _NONE, self._contender(state.pulls), _NONE)
+        second = jnp.where(has_begun & is_done, second, state.second)
         return LUCBState(state.pulls.add(decision.index, feedback.reward), second)
 
     def stopped(self, state: LUCBState) -> jax.Array:
@@ -83,3 +87,8 @@ class LUCB(Identification):
     def _contender(self, pulls: Pulls) -> jax.Array:
         is_best = jnp.arange(self.n_arms) == best_mean(pulls)
         return first_axis.argmax(jnp.where(is_best, -jnp.inf, self.upper(pulls)))
+
+
+def _next_arm(state: LUCBState) -> jax.Array:
+    """Return the arm `[]` whose turn it is: h at the start of a pair of plays, else l."""
+    return jnp.where(state.second == _NONE, best_mean(state.pulls), state.second)

@@ -88,6 +88,11 @@ class SequentialHalving(Identification):
             ends.append(ends[-1] + size * (self.budget // (size * len(self._sizes))))
         return ends[1:]
 
+    @property
+    def _phases(self) -> list[tuple[int, int, int]]:
+        """First round of each phase, the round after its last, and its number of arms."""
+        return list(zip([0, *self.ends[:-1]], self.ends, self._sizes, strict=True))
+
     def init(self, key: jax.Array) -> HalvingState:
         return HalvingState(super().init(key), jnp.ones(self.n_arms))
 
@@ -95,8 +100,18 @@ class SequentialHalving(Identification):
         return state.pulls
 
     def index(self, key: jax.Array, t: jax.Array, state: HalvingState) -> jax.Array:
-        del key, t
-        return jnp.where(state.is_left > 0.0, 0.0, -_OUT) - state.count
+        del key
+        left = jnp.sum(state.is_left).astype(t.dtype)
+        # Every phase starts with fewer arms than the phase before it.
+        start = sum(
+            (jnp.where(left < size, end - begin, 0) for begin, end, size in self._phases), jnp.zeros((), t.dtype)
+        )
+        rank = jnp.cumsum(state.is_left).astype(t.dtype) - 1
+        turn = (rank - (t - start)) % jnp.maximum(left, 1)
+        # If feedback is late, the arm with the fewest rewards would be played until its first reward arrives.
+        is_late = jnp.sum(state.count) < (t - start).astype(state.count.dtype)
+        order = jnp.where(is_late, turn.astype(state.count.dtype), state.count)
+        return jnp.where(state.is_left > 0.0, 0.0, -_OUT) - order
 
     def update(
         self, key: jax.Array, t: jax.Array, state: HalvingState, obs: ArmObs, decision: ArmDecision, feedback: Reward

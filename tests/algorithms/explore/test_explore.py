@@ -13,7 +13,7 @@ from jaxbandits.algorithms.explore.proportions import optimal_proportions
 from jaxbandits.armed import BernoulliArms
 from jaxbandits.base.pytree import validate
 from jaxbandits.explore import KLLUCB, LUCB1, SequentialHalving, TopTwoThompson, TrackAndStop
-from jaxbandits.types import IndexObs
+from jaxbandits.types import IndexObs, Reward
 from tests.algorithms.armed.replay_armed import play
 from tests.reference import explore as reference
 
@@ -112,6 +112,25 @@ def test_top_two_thompson_plays_by_its_law(key):
     p = reference.top_two_law(1.0 + pulls.total, 1.0 + pulls.count - pulls.total, 0.3)
     np.testing.assert_allclose(p.sum(), 1.0, rtol=1e-6)
     assert st.chisquare(counts, 20_000 * p / p.sum()).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("learner", "batch"), [(LUCB1(n_arms=4), 2), (SequentialHalving(n_arms=4, budget=64), 16)])
+def test_feedback_in_batches_starves_no_arm(learner, batch, key):
+    """With an even number of rounds, the two arms of LUCB would begin anew; halving would play the first arms only."""
+    rewards = jnp.array([0.3, 0.2, 0.1, 0.9])
+    select, update = jax.jit(learner.select), jax.jit(learner.update)
+    state, obs, counts = learner.init(key), IndexObs.of(4), np.zeros(4, int)
+    for t in range(64):
+        if t % batch == 0:
+            shown, late = state, []
+        late.append((jnp.int32(t), select(key, jnp.int32(t), shown, obs)))
+        counts[late[-1][1].index] += 1
+        if t % batch == batch - 1:
+            for s, decision in late:
+                state = update(key, s, state, obs, decision, Reward(rewards[decision.index]))
+        if t == 31:
+            assert counts.min() >= 2 and counts.max() <= 20
+    assert learner.recommend(state) == 3
 
 
 def test_budgets_that_are_too_small():
