@@ -36,9 +36,11 @@ class Box:
             low, high = (np.broadcast_to(a, empty.shape)[empty][0] for a in (low, high))
             raise InputError(f"Box.low must lie below Box.high, got {low} and {high}")
 
+    # The factors 1.0 make integer bounds floats, since differences of small integer types may overflow.
+
     @property
     def diameter(self) -> ArrayLike:
-        return jnp.linalg.norm(points.zeros(self.dim) + (self.high - self.low))
+        return jnp.linalg.norm(points.zeros(self.dim) + (1.0 * self.high - self.low))
 
     def zero(self, shape: Shape) -> jax.Array:
         """Return the point `[d]` nearest to the origin."""
@@ -50,7 +52,7 @@ class Box:
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
         """Return half the length of the shortest side."""
-        return 0.5 * jnp.min(jnp.asarray(self.high) - self.low)
+        return 0.5 * jnp.min(1.0 * jnp.asarray(self.high) - self.low)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
         return jnp.linalg.norm(points.zeros(shape) + self._furthest)
@@ -78,4 +80,4 @@ class Box:
 
     @property
     def _furthest(self) -> jax.Array:
-        return jnp.maximum(jnp.abs(self.low), jnp.abs(self.high))
+        return jnp.maximum(jnp.abs(1.0 * self.low), jnp.abs(1.0 * self.high))

@@ -30,20 +30,26 @@ class Polytope:
     @property
     def diameter(self) -> ArrayLike:
         """The largest distance between two vertices, in O(n^2 d) operations."""
-        v = self.vertices
+        v = self._floats
         return jnp.sqrt(jnp.max(jnp.sum((v[:, None] - v[None]) ** 2, axis=2)))
 
     def zero(self, shape: Shape) -> jax.Array:
         """Return the mean `[d]` of the vertices."""
         del shape
-        return jnp.mean(jnp.asarray(self.vertices), axis=0)
+        return jnp.mean(jnp.asarray(self._floats), axis=0)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
         del shape
-        return jnp.sqrt(jnp.max(jnp.sum(jnp.asarray(self.vertices) ** 2, axis=1)))
+        return jnp.sqrt(jnp.max(jnp.sum(jnp.asarray(self._floats) ** 2, axis=1)))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
         """Return the vertex `[d]` whose inner product with the direction is smallest; ties go to the first vertex."""
         del guess
-        best = first_axis.argmin(self.vertices @ direction)
-        return combine(indicator(best, len(self.vertices)), self.vertices), None
+        best = first_axis.argmin(self._floats @ direction)
+        return combine(indicator(best, len(self.vertices)), self._floats), None
+
+    @property
+    def _floats(self) -> Any:
+        """Vertices `[n, d]` as floats, since squares and differences of integers may overflow."""
+        is_float = jnp.issubdtype(self.vertices.dtype, jnp.floating)
+        return self.vertices if is_float else self.vertices.astype(float)

@@ -185,20 +185,24 @@ class MatrixCompletion:
     @property
     def mean_zero_loss(self) -> jax.Array:
         """Mean loss `[]` per round of the zero matrix."""
-        return 0.5 * self.batch * jnp.mean(jnp.square(self.observed.values))
+        return 0.5 * self.batch * jnp.mean(jnp.square(self._ratings))
 
     @property
     def full_violation(self) -> jax.Array:
         """Approximate violation `[]` per round of a full matrix with entries like the observed ratings."""
-        root, ratings = math.sqrt(math.prod(self.dim)), jnp.asarray(self.observed.values)
+        root, ratings = math.sqrt(math.prod(self.dim)), self._ratings
         if self.constraint == "figure":
             return root * jnp.sqrt(jnp.mean(jnp.square(ratings)) / (6.0 * math.pi))
         excess = (1.0 - self.allowance) * root * jnp.mean(ratings)
         return jnp.maximum(excess, 0.0) if self.constraint == "budget" else jnp.zeros_like(excess)
 
     @property
+    def _ratings(self) -> jax.Array:
+        return jnp.asarray(self.observed.values, float)
+
+    @property
     def _largest(self) -> float:
-        return float(np.max(np.abs(self.observed.values)))
+        return float(np.max(np.abs(np.asarray(self.observed.values, float))))
 
     @property
     def constraint_lipschitz(self) -> float:
@@ -206,7 +210,7 @@ class MatrixCompletion:
         return {"figure": math.sqrt(math.prod(self.dim)), "budget": 1.5, "none": 0.0}[self.constraint]
 
     def init(self, key: jax.Array) -> MatrixCompletionState:
-        values = jnp.asarray(self.observed.values)
+        values = self._ratings
         allowed = jnp.zeros((), values.dtype)
         if self.constraint == "budget":
             allowed = self.allowance * jnp.mean(values) * math.sqrt(math.prod(self.dim))
@@ -335,7 +339,9 @@ class MatrixCompletion:
 
             order = cond(turn == 0, shuffle, lambda: order)
             picked = lax.dynamic_slice_in_dim(order, turn * size, size)
-        return order, Observed(*(jnp.asarray(part)[picked] for part in self.observed))
+        rows, cols, values = (jnp.asarray(part)[picked] for part in self.observed)
+        # Numbers of cells and squares of ratings may overflow in integer types of 8 or 16 bits.
+        return order, Observed(rows.astype(jnp.int32), cols.astype(jnp.int32), values.astype(float))
 
     @property
     def _panel_rows(self) -> int:

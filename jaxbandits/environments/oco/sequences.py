@@ -233,7 +233,7 @@ class Piecewise:
         return _real(self._rounds_of_segments(rounds)) @ _of_dim(self.vectors, dim)
 
     def squared_path(self, horizon: ArrayLike) -> ArrayLike:
-        vectors = jnp.asarray(self.vectors)
+        vectors = _real(self.vectors)
         jumps = jnp.diff(vectors, axis=0, prepend=jnp.zeros_like(vectors[:1]))
         return jnp.sum(jnp.where(jnp.asarray(self.starts) < horizon, jnp.sum(jumps**2, axis=-1), 0.0))
 

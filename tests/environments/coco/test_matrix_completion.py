@@ -134,6 +134,15 @@ class TestBatches:
         assert sorted(first.ravel()) == sorted(second.ravel()) == everything
         assert not np.array_equal(first, second)
 
+    @pytest.mark.parametrize(("ids", "ratings"), [(np.uint8, np.int8), (np.int16, np.uint8)])
+    def test_small_integer_types_have_room_for_cells_and_squares(self, ids, ratings):
+        ends, values = np.array([199, 198, 0]), np.array([100.0, 90.0, 100.0])
+        observed = Observed(ends.astype(ids), ends[::-1].astype(ids), values.astype(ratings))
+        environment = MatrixCompletion(dim=(200, 200), observed=observed, batch=3, order="fresh")
+        _, (rows, cols, rated) = environment._batch(KEY, jnp.int32(0), jnp.zeros(0, jnp.int32))
+        assert sorted(rows * 200 + cols) == [199, 198 * 201, 199 * 200]
+        assert float(rated @ rated) == np.sum(values**2) == pytest.approx(2.0 * float(environment.mean_zero_loss))
+
     @pytest.mark.slow
     def test_what_does_not_fill_a_batch_is_left_out_of_a_pass(self):
         environment = dataclasses.replace(SMALL, order="shuffled", batch=6)

@@ -116,6 +116,12 @@ def test_evenly():
     np.testing.assert_array_equal(sequence.starts, [0, 3, 6])
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_jumps_of_integer_types_do_not_overflow(kind):
+    sequence = Piecewise(vectors=np.array([[100, 0], [0, 100]], kind), starts=np.array([0, 3]))
+    assert float(sequence.squared_path(5)) == 10_000.0 + 20_000.0
+
+
 def test_parameters_are_batched():
     """A sweep over a field of a sequence: one program, different periods."""
     periods = jnp.array([1.0, 2.0, 3.0])
