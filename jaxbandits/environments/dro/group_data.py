@@ -251,4 +251,4 @@ class GroupData:
             x, y = (lax.dynamic_slice_in_dim(part, start, block) for part in (features, labels))
             return total + jnp.sum(jnp.where(fresh, self.loss.values(w, x, y), 0.0))
 
-        return lax.fori_loop(0, -(-size // block), add, jnp.zeros((), features.dtype)) / size
+        return lax.fori_loop(0, -(-size // block), add, jnp.zeros((), float)) / size

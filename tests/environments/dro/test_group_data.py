@@ -18,7 +18,7 @@ from jaxbandits.catalogue import from_spec, to_spec
 from jaxbandits.domains import WholeSpace
 from jaxbandits.environments.datasets.adult import adult_like, load_adult
 from jaxbandits.environments.datasets.groups import Groups
-from jaxbandits.environments.dro.group_data import GroupData
+from jaxbandits.environments.dro.group_data import GroupData, Rows
 from jaxbandits.environments.dro.group_losses import Custom, Hinge, Logistic, Squared
 from jaxbandits.simulation import simulate
 from jaxbandits.types import GroupDecision
@@ -70,6 +70,15 @@ def test_risks_are_means_over_the_rows_of_a_group(rng):
         y = np.where(made.labels == 1.0, 1.0, -1.0) if loss.signed else made.labels
         expected = [0.5 * np.mean(values(made.features[rows] @ w, y[rows])) for rows in made.rows()]
         np.testing.assert_allclose(environment.risks(compiled.init(environment, None), w), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [np.int8, bool])
+def test_features_may_be_whole_numbers(kind, rng):
+    x, y, w = rng.integers(2, size=(6, 3)), np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0]), rng.normal(size=3)
+    environment = GroupData(rows=Rows(x.astype(kind), y), sizes=(2, 4), names=("a", "b"))
+    losses = np.logaddexp(0.0, -y * (x @ w))
+    risks = environment.risks(compiled.init(environment, None), jnp.asarray(w))
+    np.testing.assert_allclose(risks, [losses[:2].mean(), losses[2:].mean()], rtol=1e-13)
 
 
 def test_blocks_of_rows_add_up(rng, monkeypatch):
