@@ -92,14 +92,15 @@ class BanditLearner(PointLearner):
         Raises:
           InputError: if a field is invalid; the message names the field.
         """
-        super().check()
+        name = type(self).__name__
+        protocol.check(self.domain, f"{name}.domain", *self.oracles)
         delta, radius = np.broadcast_arrays(self.radius, self.domain.inner_radius(self.dim))
         wrong = delta >= radius
         if wrong.any():
-            name = f"{type(self).__name__}.delta"
             raise InputError(
-                f"{name} must lie below the domain's inner radius {radius[wrong][0]}, got {delta[wrong][0]}"
+                f"{name}.delta must lie below the domain's inner radius {radius[wrong][0]}, got {delta[wrong][0]}"
             )
+        super().check()  # last, since the first point must lie in the set that delta shrinks
 
     @property
     def radius(self) -> ArrayLike:

@@ -126,6 +126,7 @@ def test_on_a_set_around_another_point(rng):
     ("fields", "words"),
     [
         ({"delta": 1.0}, "inner radius 1.0, got 1.0"),
+        ({"delta": 1.0, "start": np.zeros(2)}, "inner radius 1.0, got 1.0"),
         ({"c": 3.0}, "inner radius 1.0, got 1.5"),
         ({"domain": Simplex()}, "'center'"),
         ({"start": np.zeros(3)}, "shape"),
