@@ -73,4 +73,5 @@ class OptimisticFTRL2022(GradientLearner):
 
     def step_size(self, denominator: jax.Array) -> jax.Array:
         """Return eta_t `[]` from N_{t-1}."""
-        return self.step_scale * self.domain.diameter * self.domain.diameter / denominator
+        scale = self.step_scale * self.domain.diameter * self.domain.diameter
+        return scale / jnp.where(denominator == 0.0, 1.0, denominator)  # both are 0 if the domain is a point

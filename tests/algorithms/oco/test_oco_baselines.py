@@ -19,6 +19,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import validate
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.box import Box
+from jaxbandits.domains.capped_simplex import CappedSimplex
 from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.domains.shrunk import Shrunk
 from jaxbandits.domains.spectrahedron import Spectrahedron
@@ -331,6 +332,13 @@ def test_rotation_and_reflection(name, rng):
 def test_zero_gradients_stay_at_the_origin(name):
     plays = plays_of(UNIT[name], np.concatenate([np.zeros((149, 2)), np.ones((1, 2))]))
     np.testing.assert_array_equal(plays, 0.0)
+
+
+@pytest.mark.parametrize("learner", [OGD, AdaGradNorm, OptimisticFTRL2022, OptimisticFTRL2023, OptimisticOMD])
+def test_a_domain_of_one_point(learner, rng):
+    point = CappedSimplex(dim=3, total=3.0)  # (1, 1, 1) is its only point, so that the diameter is 0
+    plays = plays_of(learner(dim=3, domain=point), rng.standard_normal((4, 3)), False)
+    np.testing.assert_allclose(plays, 1.0, rtol=1e-12)
 
 
 def _plays_on_box(name, grads):
