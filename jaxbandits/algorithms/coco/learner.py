@@ -73,6 +73,7 @@ class BanditLearner(PointLearner):
     """
 
     feedback: ClassVar[type] = ConstrainedValue
+    needs_immediate_feedback: ClassVar[bool] = True  # the estimate needs the direction u of the round, in the state
     radius_power: ClassVar[float]
     horizon: int = static(range="[1, inf)", doc="T, number of rounds")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")

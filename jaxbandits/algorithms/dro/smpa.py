@@ -74,6 +74,7 @@ class SMPA(GroupLearner):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 4"
+    needs_immediate_feedback: ClassVar[bool] = True  # in rounds with odd t the point depends on round t - 1
     budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples in the budget of each group")
     smoothness: ArrayLike = param(0.25, "(0, inf)", "L, smoothness of the risks")
     regularity: ArrayLike = param(1.0, "(0, inf)", "kappa, regularity of the dual norm; 1 for Euclidean norms")

@@ -54,6 +54,11 @@ class KTBetting(GradientLearner):
     initial_wealth: ArrayLike = param(1.0, "(0, inf)", "eps, largest loss against the origin, in units of G")
     wealth_cap: ArrayLike | None = param(None, "(0, inf]", "bound on the wealth; None: (largest float)^0.45")
 
+    @property
+    def needs_immediate_feedback(self) -> bool:
+        """True unless X is R^d: the surrogate gradient needs the play of the current state, not an earlier one."""
+        return not isinstance(self.domain, WholeSpace)
+
     def init(self, key: jax.Array) -> KTBettingState:
         del key  # deterministic
         return KTBettingState(coin_sum=points.zeros(self.dim), wealth=jnp.zeros(()) + self.initial_wealth)

@@ -57,6 +57,11 @@ class ParameterFreeMD(GradientLearner):
         None, "(0, inf)", "upper bound on the exponent E; None: 0.45 ln(largest float)"
     )
 
+    @property
+    def needs_immediate_feedback(self) -> bool:
+        """True unless X is R^d: the surrogate gradient needs the play of the current state, not an earlier one."""
+        return not isinstance(self.domain, WholeSpace)
+
     def init(self, key: jax.Array) -> ParameterFreeMDState:
         del key  # deterministic
         zero = points.zeros(self.dim)

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -12,12 +13,16 @@ import pytest
 from jaxbandits import InputError, Meter, from_spec, noise, simulate, to_spec
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base.pytree import as_arrays, pytree, static, validate
+from jaxbandits.coco import BFWTVC, LBPM, SCBFWTVC
+from jaxbandits.domains import L2Ball
+from jaxbandits.dro import SMPA
 from jaxbandits.engine import loop
+from jaxbandits.engine.late_feedback import Late, update_schedule
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.glm import GeneralizedLinear
 from jaxbandits.linear import CRMM, MENU, OFUL, HeavyTailed, HvtUCB
 from jaxbandits.numerics import rng as draws
-from jaxbandits.oco import LinearLosses
+from jaxbandits.oco import KTBetting, LinearLosses, ParameterFreeMD
 from jaxbandits.operators import (
     Given,
     PiecewiseDrift,
@@ -444,6 +449,25 @@ def test_what_is_not_supported_is_refused_in_one_line():
     assert_refused("Delayed.environment must be an environment, got float", lambda: with_delay(1.0, 3))
     scaled = "needs ScaledReward.*without noise_scale"  # what is told of the noise would be wrong
     assert_refused(scaled, lambda: with_noise(INSIDE, noise.Gaussian()), HvtUCB.practical(dim=2, horizon=5, eps=0.9))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        BFWTVC.example(),
+        SCBFWTVC.example(),
+        LBPM.example(),
+        SMPA.example(),
+        KTBetting(dim=2, domain=L2Ball()),
+        ParameterFreeMD(dim=2, domain=L2Ball()),
+    ],
+)
+def test_learners_whose_state_holds_the_play_of_the_round_are_not_told_late(learner):
+    late, batched = SimpleNamespace(feedback_delay=1), SimpleNamespace(feedback_batch=2)
+    for environment in (late, batched):
+        with pytest.raises(InputError, match=f"{type(learner).__name__} needs the feedback of a round before the next"):
+            update_schedule(learner, environment)
+    assert update_schedule(KTBetting(dim=2), late) == Late(1)  # without a projection every gradient can be used later
 
 
 def test_a_given_path_may_be_a_list_and_of_whole_numbers():
