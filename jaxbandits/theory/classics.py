@@ -15,9 +15,15 @@ def divergence(p: float, q: float) -> float:
     """Return kl(p, q), the divergence of Bernoulli distributions with p and q in [0, 1]; it may be infinite."""
     if q in (0.0, 1.0):
         return 0.0 if p == q else math.inf
-    success = p * math.log(p / q) if p > 0.0 else 0.0
-    failure = (1.0 - p) * math.log((1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0
-    return success + failure
+    return _excess(p, q) + _excess(1.0 - p, 1.0 - q)
+
+
+def _excess(a: float, b: float) -> float:
+    """Return a log(a / b) - a + b >= 0 for a >= 0 and b > 0, without cancellation if both numbers are close."""
+    if a == 0.0:
+        return b
+    change = (b - a) / a
+    return a * (change - math.log1p(change)) if abs(change) < 0.5 else a * math.log(a / b) - a + b
 
 
 def lai_robbins(means: Sequence[float]) -> float:

@@ -18,6 +18,16 @@ def test_the_constant_of_lai_and_robbins():
     assert classics.lai_robbins([0.9, 0.8]) == pytest.approx(2.252, abs=5e-4)  # Garivier & Cappe, Figure 1
 
 
+@pytest.mark.parametrize("gap", [1e-4, 1e-7, 1e-9])
+def test_constants_of_close_means_do_not_cancel(gap):
+    """kl(p, p - gap) is 2 gap^2 for p = 1/2, up to terms of the order gap^3."""
+    means = [0.5, 0.5 - gap]
+    assert classics.lai_robbins(means) == pytest.approx(0.5 / gap, rel=1e-6)
+    w, time = classics.optimal_proportions(means)
+    assert time == pytest.approx(2.0 / gap**2, rel=1e-6)
+    np.testing.assert_allclose(w, 0.5, rtol=1e-4)
+
+
 def test_the_regret_of_etc_is_the_probability_of_the_wrong_arm():
     gap, n, m = 0.3, 1000, 80
     wrong = st.norm.cdf(-gap * np.sqrt(m / 2))
