@@ -26,8 +26,8 @@ def upper_quantile(a: jax.Array, b: jax.Array, tail: jax.Array) -> jax.Array:
     """Return the number that a Beta(a, b) variable exceeds with probability `tail`.
 
     For a and b from 0.5 to 1e5 and tails from 0.5 to 1e-7 the error is below 1e-9 in float64 and below 2e-4 in float32
-    (numerics/test_beta_quantile.py and float32/test_beta_quantile.py). For parameters from 0.1 it is below 1e-8 and 2e-3.
-    Below 0.03 the result may be arbitrary.
+    (numerics/test_beta_quantile.py and float32/test_beta_quantile.py). For parameters from 0.1 it is below 1e-8 and
+    2e-3. Below 0.03 the result may be arbitrary.
 
     Args:
       a: positive array of any shape.
