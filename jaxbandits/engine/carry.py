@@ -10,9 +10,10 @@ from jaxbandits.types import Decision, Feedback, Obs, State
 
 
 class Streams(NamedTuple):
-    """Base keys of a trial, one for each method that draws random numbers.
+    """Base keys of a trial, one for each method that is called in every round.
 
-    Round t uses the key `fold_in(stream, t)`, which XLA does not compute if the method draws nothing.
+    In round t, a method receives the key `fold_in(stream, t)`, which XLA does not compute if the method draws nothing.
+    The keys of `init` are in `TrialKeys`.
     """
 
     observe: jax.Array

@@ -34,9 +34,10 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 class CRMMState(NamedTuple):
     """State of `CRMM`: the regression on the medians of finished epochs, and the current epoch."""
 
-    estimate: Estimate  # theta_n [d], V_n^{-1} [d, d]
+    estimate: Estimate  # theta_n [d], and V_n^{-1} as factors
     epoch_arm: Vector  # [d]  z, the arm of this epoch, chosen in its first round
-    rewards: jax.Array  # [reps]  rewards of this epoch; the entries from t mod reps on are rewards of the last epoch
+    # [reps]  the first t % reps entries are rewards of this epoch, the others those of the epoch before (or 0)
+    rewards: jax.Array
     radius: jax.Array  # []  radius of the confidence set times `beta_scale`; it does not change
 
 

@@ -110,7 +110,9 @@ class TextFile:
           missing: texts that represent a missing value.
         """
         if not isinstance(separator, str) or len(separator) != 1 or separator in '\r\n"':
-            raise InputError(f"delimiter must be one character, got {format_value(separator)}")
+            raise InputError(
+                f"delimiter must be one character, not a quotation mark or line break, got {format_value(separator)}"
+            )
         self.path, self._missing, self._quote, self._separator = path, list(missing), quote, separator
         self._header, self._skip, self._comment = ranges.flag("header", header), skip, comment
         check_readable(path)
