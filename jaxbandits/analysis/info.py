@@ -38,9 +38,9 @@ class UntilInfo(TypedDict):
 
 
 class RunInfo(TypedDict, total=False):
-    """Circumstances of a run."""
+    """How, where and when a run was made."""
 
-    versions: dict[str, str]  # versions of Python and of the packages that can change numbers
+    versions: dict[str, str]  # versions of Python and of the packages on which results depend
     devices: tuple[str, ...]
     workers: int
     wall_s: float  # wall time in seconds; for merged results the sum

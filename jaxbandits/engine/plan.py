@@ -140,7 +140,7 @@ class Batch:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Plan of a run: the jobs and the base seed, which determine all numbers of the run."""
+    """Plan of a run: its jobs and base seed, which determine the results for a given precision and kind of device."""
 
     jobs: tuple[Job, ...]
     base_seed: int

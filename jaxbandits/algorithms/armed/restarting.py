@@ -47,9 +47,9 @@ class Restarting:
       rounds is $O(sqrt(C K T log T))$ (Besson et al., Corollary 6).
 
     Deviations:
-      * [ours] The deviations of the detectors apply (`estimation.detectors`). The policy treats an arm that was
-        forgotten like an arm that was never played: policies that begin with one play of every arm, such as KLUCB, play
-        it before all others, except in exploration rounds.
+      * [ours] The policy treats an arm that was forgotten like an arm that was never played: policies that begin with
+        one play of every arm, such as KLUCB, play it before all others, except in exploration rounds. The classes of
+        `jaxbandits.detectors` state the deviations of the detectors.
 
     References:
       Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
@@ -67,7 +67,9 @@ class Restarting:
     environments: ClassVar[tuple[str, ...]] = ("armed/switching_arms",)
     policy: Any = param(doc="index policy of jaxbandits.armed that keeps counts and sums of rewards, such as KLUCB")
     detector: Any = param(doc="change detector of jaxbandits.detectors, such as GLR")
-    exploration: ArrayLike = param(0.0, "[0, 1]", "w, fraction of the rounds with uniform exploration")
+    exploration: ArrayLike = param(
+        0.0, "[0, 1]", "w, fraction of the rounds with uniform exploration; in a fixed schedule K / floor(K / w)"
+    )
     is_local: bool = static(True, BOOL, "True: forget only the arms that have changed; False: forget all arms")
     at_random: bool = static(
         False, BOOL, "True: each round explores with probability w; False: exploration rounds follow a fixed schedule"

@@ -60,7 +60,7 @@ def load_labelled(
         ".arff": lambda: load_arff(path, label),
     }
     if ending not in readers:
-        raise InputError(f"{path} must end in {', '.join(readers)} (or .gz after one of them)")
+        raise InputError(f"{path} must end in {', '.join(readers)}; .gz may follow, except after .npz")
     features, labels = readers[ending]()
     return streams.finish(features, labels, standardise, intercept)
 

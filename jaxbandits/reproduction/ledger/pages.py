@@ -17,7 +17,7 @@ from jaxbandits.reproduction.ledger.sentences import HOW_COUNTED, STANDINGS, Cha
 Picture = Callable[[Run], str]  # function from a headline run to its figure in Markdown or HTML, or ""
 
 _COUNTED = STANDINGS[:-1]  # standings of sentences that can fail
-_COLUMNS = ("paper", "sentences", *_COUNTED, "theorems, checked by running")
+_COLUMNS = ("paper", "sentences, without times", *_COUNTED, "theorems, checked by running")
 _READING = (
     "Each sentence in which the paper states a result is tested in one or more rows of the tables below, one for each "
     "baseline and panel. A statement of the paper holds or does not hold, a theorem is satisfied or violated, and an "
@@ -294,8 +294,8 @@ def _provenance(runs: Sequence[Run]) -> str:
         else "All claims were committed before these runs: when a run began, no file of the package differed from the "
         "commit."
     )
-    heads = "The headline run of each experiment, whose settings are on the page of the paper, is of commit "
-    return plain(f"{heads}{' or '.join(commits)}, on seeds from {ranges}. {shown}")
+    heads = "The verdicts are those of one run of each experiment, which was made with the code of commit "
+    return plain(f"{heads}{' or '.join(commits)}, on seeds between {ranges}. {shown}")
 
 
 def _errata(header: Sequence[str], errata: Sequence[Erratum]) -> str:

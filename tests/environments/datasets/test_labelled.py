@@ -64,7 +64,7 @@ def test_the_column_of_labels_may_be_any(tmp_path):
 
 
 BROKEN = {
-    "x.txt": ("1,2", r"x.txt must end in .csv, .npz, .libsvm, .svm, .svmlight, .arff \(or .gz"),
+    "x.txt": ("1,2", r"x.txt must end in .csv, .npz, .libsvm, .svm, .svmlight, .arff; .gz may follow"),
     "a.csv": ("h,c\n1,a\nx,b\n", r"a.csv, line 3: column 1 \(h\) must be a finite number, got 'x'"),
     "b.csv": ("h,c\n1,a\n2\n", r"b.csv, line 3: column 2 \(c\) must be a name, got ''"),
     "c.csv": ("h,c\n1,\n", r"c.csv, line 2: column 2 \(c\) must be a name, got ''"),
