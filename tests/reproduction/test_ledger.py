@@ -237,6 +237,20 @@ def test_the_headline_run_heads_its_experiment():
     assert not run_of(judge(), about=ABOUT._replace(float64=True)).is_headline
 
 
+def test_the_ledger_keeps_other_presets_without_their_slow_learners(declare_experiments, tmp_path):
+    """A run with the usual settings and fewer learners would be read as the run whose verdicts count."""
+    head, _ = runs_of(declare_experiments)
+    fewer = head._replace(excluded=("OGD",))
+    tuned, exact = fewer._replace(preset="tuned"), fewer._replace(reading="exact")
+    path = runs.write([head, fewer, tuned, exact], {}, tmp_path / "ledger.csv")
+    assert [(run.preset, run.reading) for run in runs.read(path, declare_experiments)] == [
+        (head.preset, ""),
+        ("tuned", ""),
+        (head.preset, "exact"),
+    ]
+    assert tuned.difference_from(head) == "preset tuned" and exact.difference_from(head) == "reading exact"
+
+
 def test_times_that_the_headline_run_did_not_take_are_those_of_another_run():
     timed = judge("fast/a", unit="repeats", kind="time")
     head = run_of(judge(), dataclasses.replace(timed, missing=True, decision=OPEN, p=math.nan))

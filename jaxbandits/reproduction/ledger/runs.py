@@ -65,11 +65,15 @@ class Run(NamedTuple):
     @property
     def is_headline(self) -> bool:
         """True if the run has the first preset, the usual reading, the declared precision and all learners."""
+        return self.has_usual_settings and not self.excluded
+
+    @property
+    def has_usual_settings(self) -> bool:
+        """True if the run has the first preset, the usual reading and the declared precision."""
         return (
             self.preset == next(iter(self.about.presets), "")
             and not self.reading
             and self.precision == ("float64" if self.about.float64 else "float32")
-            and not self.excluded
         )
 
     @property
@@ -89,7 +93,8 @@ class Run(NamedTuple):
         found += [f"reading {self.reading or 'as usual'}"] if self.reading != other.reading else []
         found += [self.precision] if self.precision != other.precision else []
         found += [f"{self.rounds:,} rounds"] if self.rounds != other.rounds else []
-        found += [f"without {', '.join(self.excluded)}"] if self.excluded != other.excluded else []
+        if self.has_usual_settings and self.excluded != other.excluded:  # else the rows show what was not measured
+            found.append(f"without {', '.join(self.excluded)}")
         data = f"on {_DATA.get(self.data, 'other data')}" if self.data != other.data else ""
         if not (found or data) and self.seed_range != other.seed_range:
             return "other seeds"
@@ -220,7 +225,7 @@ def _panel_rounds(experiment: Experiment, horizon: int) -> tuple[int, ...]:
 def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
     """Write the ledger, and return its path: one row per judged claim and run, with its id and numbers but no wording.
 
-    Runs from which learners were excluded are omitted.
+    Runs with the usual settings from which learners were excluded are omitted, since the file does not say which.
 
     Args:
       runs: runs, as returned by `read`.
@@ -233,7 +238,7 @@ def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
     """
     lines = [",".join(COLUMNS)]
     heads = {run.experiment: run for run in reversed(runs)}
-    for run in (run for run in runs if not run.excluded):
+    for run in (run for run in runs if not (run.excluded and run.has_usual_settings)):
         settings = {name: str(getattr(run, name)) for name in SETTINGS}
         for verdict in run.verdicts:
             if verdict.applies:
