@@ -38,7 +38,7 @@ class UntilInfo(TypedDict):
 
 
 class RunInfo(TypedDict, total=False):
-    """How, where and when a run was made."""
+    """Versions, devices and time of a run."""
 
     versions: dict[str, str]  # versions of Python and of the packages on which results depend
     devices: tuple[str, ...]
