@@ -1,4 +1,4 @@
-"""Address of the project's repository, for badges and links to Colab; with an empty address there are none.
+"""Address of the project's repository, for badges and links to Colab, which an empty address leaves out.
 
 python tools/address.py     write the badges of README.md
 """

@@ -12,8 +12,8 @@ Two tests are made, each with half of the error:
   the range of the leader's n values, as if 4 (`_MORE`) further values of the leader were worse by that range. This test
   is fast if d varies little.
 * A test by betting (I. Waudby-Smith & A. Ramdas, Estimating means of bounded random variables by betting, JRSS B
-  2024): a wealth of 1 is divided equally between two bettors, who bet the shares b = 0.3 and b = 0.95 of theirs. Every
-  seed multiplies the wealth of a bettor by 1 + b d / L, where L is the largest possible loss, and the test rejects when
+  2024): a wealth of 1 is divided equally between two bettors, who bet the shares b = 0.3 and b = 0.95 of it. Every seed
+  multiplies the wealth of a bettor by 1 + b d / L, where L is the largest possible loss, and the test rejects when
   the sum reaches 1 / error. This test is fast if a point fails badly on some seeds, as learners with too small a radius
   do, since such failures make both the mean and the variance of d large. L is `_LARGEST` = 3 times the difference
   (1 + tolerance) max y - min(0, m), where m is the smallest value of any point. Gains are clipped at `_MOST` = 4 times

@@ -9,8 +9,8 @@ from jaxbandits.bridges.feedback import check_immediate_feedback
 
 COINS = armed.BernoulliArms.from_means([0.9, 0.5])
 LATE = {
-    "delayed": operators.with_delay(COINS, 3),
-    "batched": operators.with_batches(COINS, 3),
+    "delayed": operators.with_delay(COINS, 1),
+    "batched": operators.with_batches(COINS, 2),
     "random": operators.with_random_delay(COINS, operators.UniformDelay(), bound=3),
 }
 

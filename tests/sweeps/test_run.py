@@ -548,7 +548,7 @@ def test_merge_refuses_what_does_not_belong_together(finished_sweep, copy_of_swe
 
 
 def test_merge_adds_nothing_to_results_of_code_that_has_no_digest(copy_of_sweep, tmp_path):
-    """Also if each machine is merged by a call of its own."""
+    """Also if each machine is merged by a separate call."""
     manifest = files.read_json(copy_of_sweep / "manifest.json")
     manifest["spec"]["host code"] = ["swept uses a callback to Python"]
     files.write_json(copy_of_sweep / "manifest.json", manifest)

@@ -365,9 +365,10 @@ def test_rounds_may_have_64_bits(key):
     np.testing.assert_array_equal(narrow, wide)
 
 
-def test_priors_for_which_beta_quantiles_are_wrong_are_refused():
-    with pytest.raises(InputError, match=r"BayesUCB\.prior_failure must lie in \[0\.1, inf\), got 0\.001"):
-        simulate(BayesUCB(n_arms=2, prior_failure=0.001), BernoulliArms(n_arms=2), 5, 2, progress=False)
+@pytest.mark.parametrize("name", ["prior_success", "prior_failure"])
+def test_priors_for_which_beta_quantiles_are_wrong_are_refused(name):
+    with pytest.raises(InputError, match=rf"BayesUCB\.{name} must lie in \[0\.1, inf\), got 0\.001"):
+        simulate(BayesUCB(n_arms=2, **{name: 0.001}), BernoulliArms(n_arms=2), 5, 2, progress=False)
 
 
 def test_an_odd_number_of_bins_is_refused():

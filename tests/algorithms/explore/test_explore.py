@@ -116,7 +116,7 @@ def test_top_two_thompson_plays_by_its_law(key):
 
 @pytest.mark.parametrize(("learner", "batch"), [(LUCB1(n_arms=4), 2), (SequentialHalving(n_arms=4, budget=64), 16)])
 def test_feedback_in_batches_starves_no_arm(learner, batch, key):
-    """With an even number of rounds, the two arms of LUCB would begin anew; halving would play the first arms only."""
+    """If batches are even, LUCB would start its pair of arms again; halving would play the first arms only."""
     rewards = jnp.array([0.3, 0.2, 0.1, 0.9])
     select, update = jax.jit(learner.select), jax.jit(learner.update)
     state, obs, counts = learner.init(key), IndexObs.of(4), np.zeros(4, int)
