@@ -31,7 +31,7 @@ class Estimate(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     n: int
-    failed: int = 0  # number of failed trials, which are omitted
+    failed: int = 0  # number of omitted trials: trials that failed or have no value
     interval_at: Intervals | None = None  # the interval at any other level; None if it is not known
     companions: tuple[tuple[str, float], ...] = ()  # further numbers to show with a mean, such as a median or a share
     deterministic: bool = False  # True if every seed gave the same number

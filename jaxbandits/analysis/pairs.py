@@ -51,8 +51,8 @@ class Pair(NamedTuple):
     second: str
     difference: Estimate  # mean of first - second
     improvement: Estimate  # share of seeds on which first ends below second; a tie counts half
-    decided: bool  # the interval of the difference excludes zero, and no trial failed
-    comparable: bool = False  # the interval of the difference lies within the margin, and no trial failed
+    decided: bool  # the interval of the difference excludes zero, and no trial was left out
+    comparable: bool = False  # the interval of the difference lies within the margin, and no trial was left out
 
     @property
     def is_settled(self) -> bool:
@@ -120,7 +120,7 @@ def pairs(
 
 
 def _cells(pair: Pair) -> list[str]:
-    n = str(pair.difference.n) + (f" ({pair.difference.failed} failed)" if pair.difference.failed else "")
+    n = str(pair.difference.n) + (f" ({pair.difference.failed} left out)" if pair.difference.failed else "")
     verdict = "first lower" if pair.difference.mean < 0.0 else "second lower"
     if pair.comparable:
         verdict = f"{verdict}, by a small difference" if pair.decided else "comparable"
@@ -222,9 +222,9 @@ def _pair(
 
 
 def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the final values `[n]` of both contestants on common seeds, and the number of seeds with failed trials.
+    """Return the final values `[n]` of both contestants on common seeds, and the number of seeds that are left out.
 
-    The values omit the seeds on which a trial failed.
+    A seed is left out if a trial of either contestant failed or has no value.
 
     Raises:
       InputError: if the metric is a vector, or the contestants have no seed in common.

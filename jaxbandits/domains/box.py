@@ -22,16 +22,16 @@ class Box:
     high: ArrayLike = param(1.0, "(-inf, inf)", "upper bounds: one number, or [d]")
 
     def check(self) -> None:
+        shape = np.shape(points.zeros(self.dim))
         for name, bound in (("low", self.low), ("high", self.high)):
             if isinstance(bound, (list, tuple)):
                 raise InputError(f"Box.{name} must be a number or an array, got a {type(bound).__name__}")
+            if np.shape(bound) not in ((), shape):
+                raise InputError(
+                    f"Box.{name} must be a number or an array of shape {shape}, got shape {np.shape(bound)}"
+                )
         low, high = np.asarray(self.low), np.asarray(self.high)
-        try:
-            empty = ~(low < high)
-        except ValueError:
-            raise InputError(
-                f"Box.low and Box.high must have the same shape, got {low.shape} and {high.shape}"
-            ) from None
+        empty = ~(low < high)
         if empty.any():
             low, high = (np.broadcast_to(a, empty.shape)[empty][0] for a in (low, high))
             raise InputError(f"Box.low must lie below Box.high, got {low} and {high}")

@@ -185,7 +185,8 @@ class Result(LabelledTrials):
         failed = int(len(common) - good.sum())
         if failed:
             warnings.warn(
-                f"{failed} of {len(common)} common seeds have a failed trial; these seeds are left out", stacklevel=2
+                f"on {failed} of {len(common)} common seeds a trial failed or has no value; these seeds are left out",
+                stacklevel=2,
             )
         difference = a.final(metric)[:, at_a[good]] - b.final(metric)[:, at_b[good]]
         return intervals.t_interval(difference, axis=1, level=level)._replace(failed=failed)

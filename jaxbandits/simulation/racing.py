@@ -85,9 +85,10 @@ class Candidate(NamedTuple):
 
     Attributes:
       point: mapping from fields to values.
-      mean: mean of the metric over the seeds that the point played; infinite if a trial failed.
+      mean: mean of the metric over the seeds that the point played; infinite if a trial failed or has no value.
       seeds: number of seeds that the point played.
-      outcome: "winner", "survivor", "worse" (dropped by the test) or "failed" (dropped because a trial failed).
+      outcome: "winner", "survivor", "worse" (dropped by the test) or "failed" (dropped because a trial
+        failed or has no value).
       rival: the leading point at the time when this point was dropped as worse; None for other outcomes.
     """
 
@@ -106,7 +107,8 @@ class Race:
       index: position of the winner in the grid.
       candidates: `[K]` every point of the grid with its mean, its seeds and the reason for dropping it; prints as a
         table.
-      values: `[K, S]` the metric by point and seed; infinite for failed trials, NaN on seeds that a point did not play.
+      values: `[K, S]` the metric by point and seed; infinite for trials that failed or have no value, NaN on
+        seeds that a point did not play.
       metric: name of the metric; small values are good.
       error: bound on the probability that the best point drops out (see `race`).
       tolerance: relative difference up to which means are equivalent.

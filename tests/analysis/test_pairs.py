@@ -86,7 +86,7 @@ def test_points_of_a_sweep_are_contestants_and_a_failed_trial_decides_nothing(rn
     result = Result({"a": factories.trials({"loss": values}, [{"rate": r} for r in (0.1, 0.2, 0.4)])})
     found = result.pairs()
     assert found[0].first == "a (rate=0.1)" and found[0].decided
-    assert not found[1].decided and found[1].difference.failed == 1 and "29 (1 failed)" in str(found)
+    assert not found[1].decided and found[1].difference.failed == 1 and "29 (1 left out)" in str(found)
     assert len(result.pairs(points={"rate": [0.1, 0.2]})) == 1
 
 

@@ -127,7 +127,7 @@ class RMED1(Learner):
         if t < len(self.opening):
             i, j = self.opening[t]
         else:
-            i = next((a for a in arms if a in self.left), arms[0])
+            i = next((a for a in arms if a in self.left), self.likeliest(available))
             j = self.opponent(t, i, available)
         return tuple(int(a if available[a] else arms[0]) for a in (i, j))
 
@@ -138,8 +138,9 @@ class RMED1(Learner):
         self.left -= {i}
         value = [self.divergence(a) for a in range(self.K)]
         slack = math.log(t + 1) + self.weight * self.K**1.01
-        self.following |= {a for a in range(self.K) if a not in self.left and value[a] - min(value) <= slack}
-        if not self.left:
+        least = min(value[a] for a in np.flatnonzero(available))
+        self.following |= {a for a in range(self.K) if a not in self.left and value[a] - least <= slack}
+        if not any(available[a] for a in self.left):
             self.left, self.following = self.following, set()
 
 

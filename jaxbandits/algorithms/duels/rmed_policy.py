@@ -4,8 +4,9 @@
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i
     first  the next arm l of the list; an arm j that has left the list joins the next list if I_j - I_{i*} <= log t + f
 
-The lists are used after `first_duels` duels of every pair, and f is `weight` times K^1.01. A concrete subclass defines
-the second arm.
+The lists are used after `first_duels` duels of every pair, and f is `weight` times K^1.01. If arms are unavailable, i*
+is the best available arm, a list ends when none of its arms is available, and i* is played if the new list has no
+available arm either. A concrete subclass defines the second arm.
 """
 
 import abc
@@ -76,9 +77,9 @@ class RMEDPolicy(DuelPolicy):
         first, second = (np.asarray(arms, np.int32) for arms in np.triu_indices(self.n_arms, 1))
         pair = t % len(first)
         listed = state.left & available
-        listed = jnp.where(jnp.any(listed), listed, available)
-        arm = first_axis.argmax(jnp.where(listed, 1.0, 0.0))
-        other = self.opponent(t, state, arm, self.best(state.duels, available), available)
+        best = self.best(state.duels, available)
+        arm = jnp.where(jnp.any(listed), first_axis.argmax(jnp.where(listed, 1.0, 0.0)), best)
+        other = self.opponent(t, state, arm, best, available)
         explores = t < self.exploration_rounds
         return PairDecision(
             first=_or_available(jnp.where(explores, jnp.asarray(first)[pair], arm), available),
@@ -88,14 +89,16 @@ class RMEDPolicy(DuelPolicy):
     def update(
         self, key: jax.Array, t: jax.Array, state: RMEDState, obs: ArmObs, decision: PairDecision, feedback: Preference
     ) -> RMEDState:
-        del key, obs
+        del key
+        available = self.available(obs)
         duels = state.duels.add(decision, feedback)
         rivals = jnp.where(t == self.exploration_rounds - 1, self.fixed_rivals(duels), state.rivals)
         left = state.left & (jnp.arange(self.n_arms) != decision.first)
         divergences = self.divergences(duels)
         slack = log_rounds(t + 1) + self.weight * self.n_arms**1.01
-        following = state.following | (~left & (divergences - jnp.min(divergences) <= slack))
-        is_over, lists = ~jnp.any(left), t >= self.exploration_rounds
+        least = jnp.min(jnp.where(available, divergences, jnp.inf))
+        following = state.following | (~left & (divergences - least <= slack))
+        is_over, lists = ~jnp.any(left & available), t >= self.exploration_rounds
         return RMEDState(
             duels=duels,
             left=jnp.where(lists, jnp.where(is_over, following, left), state.left),

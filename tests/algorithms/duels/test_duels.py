@@ -128,6 +128,17 @@ def test_rmed_against_its_reference(name, kind, rng, key):
     assert len(lists) > 3
 
 
+@pytest.mark.parametrize("learner", [RMED1(n_arms=K), RMED2FH(n_arms=K, first_duels=3)])
+def test_the_lists_of_rmed_end_although_an_arm_is_never_available(learner, rng, key):
+    """Without arm 0, which beats all others, the best arm is 2, and the first arm of nearly every duel in the end."""
+    p = np.array([[0.5, 0.9, 0.9, 0.9], [0.1, 0.5, 0.2, 0.6], [0.1, 0.8, 0.5, 0.8], [0.1, 0.4, 0.2, 0.5]])
+    won, mask = (rng.uniform(size=(1500, K, K)) < p).astype(float), np.ones((1500, K), bool)
+    mask[40:, 0] = False
+    decisions, _ = play(learner, won, mask, key, lambda learner, key, t, state: ())
+    first = np.asarray(decisions.first)[1000:]
+    assert mask[np.arange(1000, 1500), first].all() and (first == 2).mean() > 0.8
+
+
 def test_the_opening_of_rmed2fh():
     learner = RMED2FH.theory(n_arms=5, horizon=100_000)
     assert learner.first_duels == np.ceil(3 * np.log(np.log(1e5) + 0.01)) == 8
