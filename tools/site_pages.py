@@ -244,8 +244,14 @@ def _code(value: Any) -> str:
 
 def header_of(cls: Any) -> str:
     """Return the docstring of the module of a registered class, which has its formulas; "" for any other class."""
-    registered = any(entry.cls is cls for entry in (*ALGORITHMS.values(), *ENVIRONMENTS.values()))
-    return (inspect.getdoc(sys.modules[cls.__module__]) or "") if registered else ""
+    header = inspect.getdoc(sys.modules[cls.__module__]) or ""
+    registered = (entry.cls for entry in (*ALGORITHMS.values(), *ENVIRONMENTS.values()))
+    here = [other for other in registered if other.__module__ == cls.__module__]
+    if here:
+        return header if cls in here else ""
+    parts = [str(place) for place in PARTS.values() if str(place).startswith(f"{cls.__module__}:")]
+    is_only_part = parts == [f"{cls.__module__}:{cls.__qualname__}"]  # links, for example, share a module
+    return header if is_only_part and "\n    " in header else ""
 
 
 def escape(text: str) -> str:

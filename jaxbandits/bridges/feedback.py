@@ -1,4 +1,4 @@
-"""Check that an environment returns the reward of every round at once, as environments of Gymnasium do."""
+"""Check that an environment returns the reward of a round at the end of the round, as Gymnasium needs it."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def check_immediate_feedback(environment: Any) -> None:
     batch = environment.feedback_batch if isinstance(environment, Batches) else 1
     if delay > 0 or batch > 1 or getattr(environment, "delay_bound", None):
         raise InputError(
-            f"{name} delays its feedback, but Gymnasium receives the reward of a round at once: convert the "
+            f"{name} delays its feedback, but Gymnasium needs the reward of a round at its end: convert the "
             "environment inside it"
         )
     if isinstance(environment, CountsRounds):

@@ -82,7 +82,8 @@ def followed_quadratic(played: Any) -> FollowedQuadratic:
     if isinstance(run, QuadraticIterate):
         weight = played.algorithm.curvature * (played.t + 1)
         return FollowedQuadratic(0.5 * weight, points.scale(run.lin, -1.0 / weight))
-    raise InputError(f"{type(played.algorithm).__name__} does not follow a quadratic with one Frank-Wolfe step a round")
+    name = type(played.algorithm).__name__
+    raise InputError(f"{name} takes no Frank-Wolfe step on a quadratic in each round, which this diagnostic needs")
 
 
 def lemma_4(played: Any) -> jax.Array:

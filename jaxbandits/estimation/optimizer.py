@@ -28,7 +28,7 @@ def settings_class(names: tuple[str, ...]) -> type:
 
 @pytree
 class Optimizer:
-    """Function that creates an `optax.GradientTransformation`, with the arguments that it receives."""
+    """Function `make` that returns an `optax.GradientTransformation`, and the arguments with which it is called."""
 
     make: Any = static(optax.adam, doc="function that returns an optax.GradientTransformation")
     hyperparameters: Any = param(

@@ -364,10 +364,10 @@ class Result(LabelledTrials):
         ax: "Axes | None" = None,
         level: float = 0.95,
     ) -> "Axes":
-        """Draw the mean at the horizon against one swept field, and return the axes.
+        """Draw the mean at the horizon, with an interval, against one swept field, and return the axes.
 
-        There is a curve for each label and each combination of values of the other fields. Failed trials are omitted,
-        and the legend counts them.
+        There is a curve for each label that sweeps this field, and for each combination of values of its other swept
+        fields; other labels are left out. Failed trials are omitted, and the legend counts them.
 
         Args:
           metric: name of the metric; None for the first.

@@ -113,7 +113,7 @@ class SteppedTrial:
 
     @property
     def outcome(self) -> Outcome:
-        """Outcome of the last round played by `step`, which only meters receive; None before the first call."""
+        """Outcome of the last round played by `step`, which the learner does not see; None before the first call."""
         return None if self.round is None else plain(self.round.outcome)
 
     @property

@@ -242,7 +242,7 @@ def stays_finite(algorithm: Algorithm, environment: Environment) -> None:
 
 
 def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that the learner's state has no NaN in 32 trials of 2,000 rounds.
+    """Assert that the states of learner and environment have no NaN in 32 trials of 2,000 rounds.
 
     The trials are shorter if the learner has a smaller field `horizon` or `capacity` (the length of its history).
     """
@@ -254,34 +254,36 @@ def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment
         seed = int(np.flatnonzero(failed)[0])
         leaf, t = _first_nan(as_arrays(algorithm), as_arrays(environment), seed, rounds)
         raise AssertionError(
-            f"the state is NaN in {int(failed.sum())} of {failed.size} trials within {rounds:,} rounds; with seed "
-            f"{seed} state{leaf} is NaN after round {t}: guard divisions, logarithms and exponentials"
+            f"a state is NaN in {int(failed.sum())} of {failed.size} trials within {rounds:,} rounds; with seed {seed} "
+            f"{leaf} is NaN after round {t}: guard divisions, logarithms and exponentials"
         )
 
 
 def _first_nan(algorithm: Algorithm, environment: Environment, seed: int, rounds: int) -> tuple[str, int]:
-    """Return the path of the leaf of the state in which the first NaN of a trial appears, and the round of that NaN."""
+    """Return the leaf of a state in which the first NaN of a trial appears, and the round of that NaN."""
 
-    def is_nan(state: State) -> Any:
-        numbers = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
-        return jnp.stack([jnp.isnan(leaf).any() for leaf in numbers])
+    def numbers(carry: Carry) -> list[tuple[str, jax.Array]]:
+        states = {"state": carry.alg_state, "the environment's state": carry.env_state}
+        return [
+            (f"{name}{jax.tree_util.keystr(path)}", leaf)
+            for name, state in states.items()
+            for path, leaf in jax.tree.leaves_with_path(state)
+            if jnp.issubdtype(leaf.dtype, jnp.inexact)
+        ]
 
     @jax.jit
     def play() -> Any:
         def one_round(carry: Carry, t: jax.Array) -> tuple[Carry, jax.Array]:
             carry = play_round(algorithm, environment, t, carry)[0]
-            return carry, is_nan(carry.alg_state)
+            return carry, jnp.stack([jnp.isnan(leaf).any() for _, leaf in numbers(carry)])
 
         carry = init_trial(_key(), algorithm, environment, jnp.int32(seed))
         return jax.lax.scan(one_round, carry, jnp.arange(rounds, dtype=jnp.int32))
 
     carry, found = play()
     found = np.asarray(found)
-    leaves = [
-        (path, x) for path, x in jax.tree.leaves_with_path(carry.alg_state) if jnp.issubdtype(x.dtype, jnp.inexact)
-    ]
     t = int(found.any(axis=1).argmax())
-    return jax.tree_util.keystr(leaves[int(found[t].argmax())][0]), t
+    return numbers(carry)[int(found[t].argmax())][0], t
 
 
 def trials_do_not_depend_on_the_split(algorithm: Algorithm, environment: Environment) -> None:

@@ -64,8 +64,8 @@ def dynamic_update_slice(x: jax.Array, update: jax.Array, starts: list[jax.Array
     """Compute `lax.dynamic_update_slice` of `x` `[..., W]` by selects.
 
     Returns:
-      The updated array. None if there is an axis of which the update covers only a part, and this part is more than
-      one entry or the axis has more than `WRITTEN` entries.
+      The updated array. None if the update is too large for selects: along every axis it must cover the whole axis,
+      or one entry of an axis with at most `WRITTEN` entries.
     """
     is_updated: Any = True
     for axis, start in enumerate(starts):

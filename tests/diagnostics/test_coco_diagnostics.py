@@ -40,7 +40,7 @@ def test_a_learner_that_does_not_say_is_named():
 @pytest.mark.parametrize("learner", [LOOBOGD, OFW])
 @pytest.mark.parametrize("measure", [meters.lemma_4, meters.gap_excess])
 def test_certificates_of_single_steps_refuse_other_learners(learner, measure):
-    with pytest.raises(InputError, match=f"{learner.__name__} does not follow a quadratic"):
+    with pytest.raises(InputError, match=f"{learner.__name__} takes no Frank-Wolfe step"):
         compare(
             [learner(dim=2, horizon=60, domain=L1Ball())],
             ENVIRONMENT,

@@ -72,7 +72,7 @@ class HalfL1Ball(L1Ball):
 
 def test_learners_without_a_quadratic_are_named():
     played = types.SimpleNamespace(next_state=types.SimpleNamespace(), algorithm=SinhaVaze(dim=2, horizon=9))
-    with pytest.raises(InputError, match="SinhaVaze does not follow a quadratic"):
+    with pytest.raises(InputError, match="SinhaVaze takes no Frank-Wolfe step"):
         meters.followed_quadratic(played)
 
 

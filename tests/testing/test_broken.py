@@ -422,6 +422,17 @@ def test_a_broken_promise_is_found(check, broken, message):
         check(broken(), ENVIRONMENT)
 
 
+def test_a_nan_in_the_state_of_the_environment_is_named():
+    @pytree
+    class Decays(HeavyTailed):
+        def step(self, key, t, state, obs, decision):
+            state, feedback, outcome = super().step(key, t, state, obs, decision)
+            return state._replace(theta=jnp.where(t < 9, state.theta, jnp.nan)), feedback, outcome
+
+    with pytest.raises(AssertionError, match=r"with seed 0 the environment's state\.theta is NaN after round 9"):
+        contract.stays_finite_over_many_rounds(Greedy(), Decays(dim=2, n_arms=5))
+
+
 @pytest.mark.slow
 def test_all_problems_are_listed():
     """Each on a line."""

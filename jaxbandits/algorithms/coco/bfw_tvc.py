@@ -125,7 +125,7 @@ class BFWTVC(BanditLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "BFWTVC":
-        """Use constants that give the constraint a large weight from the start; no theorem covers them.
+        """Use constants that give constraint and loss similar weights from the start; no theorem covers them.
 
         These constants are ours and were chosen by hand on `LinearConstraints` (d = 10, T = 4096):
         gamma = lam = T^{-3/4} / 2 and beta = 40 / (G D), as in `OFWTVC.practical`; delta = 0.3 r; eta is multiplied by

@@ -58,7 +58,7 @@ class GroupLearner(abc.ABC):
 
     @classmethod
     def theory(cls, **fields: FieldValue) -> Self:
-        """Use the step sizes of the theorem without multipliers, which are the defaults."""
+        """Use the step sizes of the learner's theorem; this is the default."""
         return cls(**fields)
 
     @classmethod

@@ -52,14 +52,13 @@ class TOFU:
       logarithms. The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * [printed] $b_t$ has the exponent 1/(1+eps). The authors' public code has the exponent 1/2, which agrees with
-        1/(1+eps) only for $eps = 1$.
+      * [printed] In $b_t$ the factor $b / log(2T/delta)$ is raised to the power 1/(1+eps). The authors' public code
+        raises it to the power 1/2, which is the same only for $eps = 1$.
       * [ours] With `reward_moment = None`, b is $(nu + L S)^{1+eps}$, by Minkowski's inequality.
       * [ours] Before the first round the radius is $sqrt(lambda) S$, so that the confidence set is ${||theta|| <= S}$.
       * [ours] The confidence set is not intersected with the ball of radius S. `beta_scale` multiplies the radius, and
         `threshold_scale` multiplies $b_t$. Ties go to the first arm.
-      * [ours] After more than `capacity` rounds the estimate is NaN, since a method that drops samples would be a
-        different method.
+      * [ours] After more than `capacity` rounds the estimate is NaN, since the estimate needs all samples.
 
     Numerics:
       In float32 the estimate is within a relative distance of 1e-4 of its float64 value after 18000 rounds, even if 98

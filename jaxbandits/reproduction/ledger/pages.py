@@ -17,7 +17,7 @@ from jaxbandits.reproduction.ledger.sentences import HOW_COUNTED, STANDINGS, Cha
 Picture = Callable[[Run], str]  # function from a headline run to its figure in Markdown or HTML, or ""
 
 _COUNTED = STANDINGS[:-1]  # standings of sentences that can fail
-_COLUMNS = ("paper", "sentences, without times", *_COUNTED, "theorems, checked by running")
+_COLUMNS = ("paper", "sentences, except on running times", *_COUNTED, "theorems, checked by running")
 _READING = (
     "Each sentence in which the paper states a result is tested in one or more rows of the tables below, one for each "
     "baseline and panel. A statement of the paper holds or does not hold, a theorem is satisfied or violated, and an "
@@ -183,7 +183,7 @@ def _in_words(sentences: Sequence[Sentence]) -> str:
     words = {
         "yes": ("Holds", "Holds in this implementation", "Satisfied", "Observed"),
         "in part": ("Holds in part", "Holds in part in this implementation", "Violated in part", "Observed in part"),
-        "no": ("Does not hold", "Not so in this implementation", "Violated as printed", "Not observed"),
+        "no": ("Does not hold", "Not so in this implementation", "Violated", "Not observed"),
         "open": ("Open", "Open (times)", "Open (theorem)", "Open (our own observation)"),
         "cannot be judged": ("Cannot be judged",) * 4,
         "cannot fail": ("Cannot fail",) * 3 + ("Cannot fail (our own observation)",),
@@ -285,7 +285,7 @@ def _provenance(runs: Sequence[Run]) -> str:
     seeds: dict[tuple[int, int], int] = {}
     for run in runs:
         seeds[run.seed, run.first_seed] = max(seeds.get((run.seed, run.first_seed), 0), run.first_seed + run.seeds - 1)
-    ranges = ", ".join(f"{first:,} to {last:,} of base seed {base}" for (base, first), last in sorted(seeds.items()))
+    ranges = ", ".join(f"{first:,} and {last:,} (base seed {base})" for (base, first), last in sorted(seeds.items()))
     late = [run.experiment for run in runs if not run.commit or run.commit.endswith("+")]
     shown = (
         "That the claims were committed before the run is not shown for "
@@ -295,7 +295,7 @@ def _provenance(runs: Sequence[Run]) -> str:
         "commit."
     )
     heads = "The verdicts are those of one run of each experiment, which was made with the code of commit "
-    return plain(f"{heads}{' or '.join(commits)}, on seeds between {ranges}. {shown}")
+    return plain(f"{heads}{' or '.join(commits)}, with seed indices between {ranges}. {shown}")
 
 
 def _errata(header: Sequence[str], errata: Sequence[Erratum]) -> str:

@@ -1,6 +1,6 @@
 """Epsilon-greedy with a constant or decreasing rate (Auer, Cesa-Bianchi & Fischer, 2002, Figure 3).
 
-play   argmax_k f_k with probability 1 - eps_t, else an arm uniformly at random,   eps_t = min(1, eps / t^a)
+    play   argmax_k f_k with probability 1 - eps_t, else an arm uniformly at random,   eps_t = min(1, eps / t^a)
 
 f_k is the model's prediction of the mean reward of arm k.
 """

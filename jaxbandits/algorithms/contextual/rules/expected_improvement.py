@@ -1,6 +1,6 @@
 """Expected improvement over the largest prediction (Mockus, Tiesis & Zilinskas, 1978).
 
-play   argmax_k  d_k Phi(d_k / w_k) + w_k phi(d_k / w_k),   d_k = f_k - max_j f_j - margin
+    play   argmax_k  d_k Phi(d_k / w_k) + w_k phi(d_k / w_k),   d_k = f_k - max_j f_j - margin
 
 f_k and w_k are the model's prediction and width for arm k; Phi and phi are the distribution function and the density of
 N(0, 1).

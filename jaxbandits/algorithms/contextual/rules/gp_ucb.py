@@ -1,6 +1,6 @@
 """GP-UCB: upper confidence bounds for a finite set of arms (Srinivas, Krause, Kakade & Seeger, ICML 2010, Theorem 1).
 
-play   argmax_k f_k + sqrt(beta_t / c) w_k,   beta_t = 2 log(K t^2 pi^2 / (6 delta)),   t = 1, 2, ...
+    play   argmax_k f_k + sqrt(beta_t / c) w_k,   beta_t = 2 log(K t^2 pi^2 / (6 delta)),   t = 1, 2, ...
 
 f_k is the model's prediction of the mean reward of arm k, and w_k is the width (posterior standard deviation). K is the
 number of arms.
@@ -22,14 +22,16 @@ class GPUCB(ScoreRule):
     """Rule of upper confidence bounds with a multiplier of order sqrt(log(K t)).
 
     Guarantee:
-      If the mean rewards are drawn from the Gaussian process of the model, with variances of at most 1, the noise is
-      distributed as the model assumes and c = 1, then with probability at least 1 - delta the regret after T rounds is
-      at most $sqrt(C_1 T beta_T gamma_T)$, where $C_1 = 8 / log(1 + 1 / s^2)$, s is the standard deviation of the
-      noise, and gamma_T is the largest information gain of T plays (Theorem 1).
+      In round t, arm k has the score f_k + sqrt(beta_t / c) w_k, where beta_t = 2 log(K t^2 pi^2 / (6 delta)) and c is
+      the field `discount`. If the mean rewards are drawn from the Gaussian process of the model, with variances of at
+      most 1, the noise is distributed as the model assumes and c = 1, then with probability at least 1 - delta the
+      regret after T rounds is at most $sqrt(C_1 T beta_T gamma_T)$, where $C_1 = 8 / log(1 + 1 / s^2)$, s is the
+      standard deviation of the noise, and gamma_T is the largest information gain of T plays (Theorem 1).
 
     Deviations:
-      * [printed] c is the field `discount`, which is 1 in the theorem. In the experiments of the paper (Section 6)
-        beta_t is divided by 5, as in the preset `experiments`. Ties go to the first arm.
+      * [printed] The theorem has c = 1. In the experiments of the paper (Section 6) beta_t is divided by 5, as in the
+        preset `experiments`.
+      * [ours] Ties go to the first arm.
 
     References:
       Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit

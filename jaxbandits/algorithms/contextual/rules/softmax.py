@@ -1,6 +1,6 @@
 """Boltzmann exploration: arms are drawn with probabilities proportional to the exponentials of their predictions.
 
-p_k proportional to exp(f_k / tau_t),   tau_t = tau / t^a
+    p_k proportional to exp(f_k / tau_t),   tau_t = tau / t^a
 
 f_k is the model's prediction of the mean reward of arm k.
 """

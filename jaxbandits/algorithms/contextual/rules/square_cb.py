@@ -1,7 +1,7 @@
 """SquareCB: inverse gap weighting with any model (Foster & Rakhlin, ICML 2020, Algorithm 1).
 
-b    = argmax_k f_k
-p_k  = 1 / (K + gamma_t (f_b - f_k))  for k != b,   p_b = 1 - sum_{k != b} p_k,   gamma_t = c t^a
+    b    = argmax_k f_k
+    p_k  = 1 / (K + gamma_t (f_b - f_k))  for k != b,   p_b = 1 - sum_{k != b} p_k,   gamma_t = c t^a
 
 f_k is the model's prediction of the mean reward of arm k.
 """

@@ -1,6 +1,6 @@
 """Thompson sampling: the best arm of one joint draw of all means (Thompson, Biometrika 1933; Agrawal & Goyal, 2013).
 
-theta ~ the model's posterior,   play argmax_k f_k + v (theta_k - f_k)
+    theta ~ the model's posterior,   play argmax_k f_k + v (theta_k - f_k)
 
 f_k is the model's prediction of the mean reward of arm k.
 """

@@ -102,14 +102,14 @@ _CLAIMS = (
         "lemma-4",
         share(*_OFW, of="lemma_4") > _ALWAYS,
         **_EVERYWHERE,
-        says="F(x_t) - min F is at most 2 D^2 sigma_{s,t} in every round",
+        says="on these panels, F(x_t) - min F is at most 2 D^2 sigma_{s,t} in every round",
         place="Lemma 4",
     ),
     *theorems(
         "inequality-7",
         share(*_FREE, of="inequality_7", at_most=1e-10) > _ALWAYS,
         **_EVERYWHERE,
-        says="gamma beta regret + Phi(beta Q) is at most the regret on the surrogates at every record point",
+        says="gamma beta regret + Phi(beta Q) is at most the regret on the linearised surrogates at every record point",
         place="(7)",
     ),
     *observations(

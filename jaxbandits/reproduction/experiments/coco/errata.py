@@ -306,22 +306,22 @@ _FREE_OF_UNITS = {  # sentence to the learner that it is about, and its place
 }
 _CLAIMS = (
     *observations("remedy-in-k", share(_REMEDY["step"], of="norm", at_most=_RADIUS) > _ALWAYS, on="step",
-                  says=f"with sigma = {_REMEDY['step']} plays stay in K", place="(12)"),
+                  says=f"with sigma = {_REMEDY['step']}, plays stay in K", place="(12)"),
     *theorems("printed-in-k", share(_FLAW["step"], of="norm", at_most=_RADIUS) > _ALWAYS, on="step",
-              says="with sigma as printed plays stay in K", place="(12)"),
+              says="with sigma as printed, plays stay in K", place="(12)"),
     *observations("remedy-lemma-4", share(_REMEDY["step"], of="lemma_4") > _ALWAYS, on="step",
-                  says="with sigma capped at 1 Lemma 4 holds in every round", place="Lemma 4"),
+                  says="with sigma capped at 1, Lemma 4 holds in every round", place="Lemma 4"),
     *theorems("printed-lemma-4", share(_FLAW["step"], of="lemma_4") > _ALWAYS, on="step",
-              says="with sigma as printed Lemma 4 holds in every round", place="Lemma 4"),
+              says="with sigma as printed, Lemma 4 holds in every round", place="Lemma 4"),
     *observations("first-level", mean(_FLAW["g-init"], of=_REGRET) > 2.0 * mean(_REMEDY["g-init"], of=_REGRET),
-                  on="g-init", says="with G~_1 = 1 regret is more than twice that with G~_1 = beta G "
+                  on="g-init", says="with G~_1 = 1, regret is more than twice that with G~_1 = beta G "
                                "gamma", place="Algorithm 1, line 1"),
     *observations("light-weight", mean(_FLAW["weight"], of="weight") < 0.003, on="weight", place="Theorem 1",
-                  says="with the constants of Theorem 1 the weight of the constraint is at most 0.003 times that of "
+                  says="with the constants of Theorem 1, the weight of the constraint is at most 0.003 times that of "
                        "the loss"),
     *observations("light-violated", mean(_FLAW["weight"], of=_VIOLATION) > 2.0 * mean(_REMEDY["weight"], of=_VIOLATION),
                   on="weight", place="Theorem 1",
-                  says="with the constants of Theorem 1 the violation is more than twice that with balanced weights "
+                  says="with the constants of Theorem 1, the violation is more than twice that with balanced weights "
                        "(ours)"),
     *observations("scaled-enforced", mean(_REMEDY["scale"], of="violation_rate") < 0.1, on="scale", place="Theorem 2",
                   says="if g is scaled to be as steep as f, SCOFW-TVC violates the constraint by less than 0.1 per "

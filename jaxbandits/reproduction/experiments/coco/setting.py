@@ -318,7 +318,7 @@ NOTES = (
     "data (jaxbandits tune coco). First every other value of the grid is run on one seed, then the neighbours of the "
     "best three points, and then the best three points on 4 seeds, which no verdict uses. The point with the smallest "
     "score is chosen. The score is the loss divided by that of the decision 0, plus a weight times the violation "
-    "divided by that of a matrix filled with ratings. The weight is 0.1 for the figure's constraints (with 1 the best "
+    "divided by that of a matrix filled with ratings. The weight is 0.1 for the figure's constraints (with 1, the best "
     "decision of some learners would be 0) and 1 for the budget. The table in "
     "jaxbandits/algorithms/coco/multipliers.py records the evidence for each choice and marks choices at an edge of "
     "the grid.",
