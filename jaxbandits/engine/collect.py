@@ -75,8 +75,10 @@ def collect_trials(
     )
 
 
-def metric_names(job: Job, block_values: dict[Metric, Any]) -> list[str] | None:
-    """Return the names of the metrics that the `Trials` of a job will have; None if only a run can determine them.
+def metric_shapes(job: Job, block_values: dict[Metric, Any]) -> dict[str, tuple[int, ...]] | None:
+    """Return the shapes, by name, of the metrics that the `Trials` of a job will have; () is that of a scalar.
+
+    None if only a run can determine them.
 
     Args:
       job: the job to run.
@@ -86,11 +88,12 @@ def metric_names(job: Job, block_values: dict[Metric, Any]) -> list[str] | None:
     if isinstance(job.environment, InHindsight):
         return None
     if not isinstance(job.environment, Derives):
-        return list(shapes)
+        return shapes
     values = {name: np.zeros((1, 1, len(job.record_points), *shape)) for name, shape in shapes.items()}
     try:
         with np.errstate(all="ignore"):
-            return [*_call_host(job, "derive", job.environment.derive, values), *shapes]
+            derived = _call_host(job, "derive", job.environment.derive, values)
+            return {name: x.shape[3:] for name, x in derived.items()} | shapes
     except Exception:  # a user's `derive` may fail on zeros
         return None
 

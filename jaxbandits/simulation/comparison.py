@@ -11,11 +11,11 @@ import jax.numpy as jnp
 
 from jaxbandits.analysis.info import RunInfo
 from jaxbandits.base.callers import user_stacklevel
-from jaxbandits.base.errors import unknown_name
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.versions import versions
 from jaxbandits.engine import driver
 from jaxbandits.engine.checkpoint import Store
-from jaxbandits.engine.collect import Hindsight, collect_trials, join_points, metric_names
+from jaxbandits.engine.collect import Hindsight, collect_trials, join_points, metric_shapes
 from jaxbandits.engine.identity import job_spec, plan_spec
 from jaxbandits.engine.jobs import Algorithms, LabelJobs, PerLabel, make_jobs
 from jaxbandits.engine.noise_scales import warn_of_noise_scales
@@ -56,13 +56,13 @@ def run_comparison(
       seeds: one value, or a mapping from labels to values.
       record_points: one value, or a mapping from labels to values.
       options: settings of the run.
-      metric: name of a metric that the result must have; None: no particular metric.
+      metric: name of a scalar metric that the result must have; None: no particular metric.
       part: the place of this call in a run of several calls. The first call warns of assumed noise scales that are too
         large (`warn_of_noise_scales`), and of horizons beyond 2^24 in float32.
 
     Raises:
-      InputError: if an argument is invalid, or in the first call if no label has the metric, unless only a run can
-        determine the names of the metrics.
+      InputError: if an argument is invalid, or in the first call if no label has the metric or it is a vector, unless
+        only a run can determine the metrics.
     """
     devices = list(options.devices) if options.devices is not None else jax.local_devices()
     traces = traces_of_call()
@@ -108,15 +108,21 @@ def run_comparison(
 
 
 def _check_metric(metric: str, label_jobs: Sequence[LabelJobs], device: Device, traces: TraceCache) -> None:
-    """Check that at least one label has a metric of this name, unless only a run can determine this."""
+    """Check that at least one label has a scalar metric of this name, unless only a run can determine this."""
     known: dict[str, None] = {}
     for label in label_jobs:
         for _, job in label.jobs:
-            names = metric_names(job, driver.trace_job(job, device, traces).block_values)
-            if names is None or metric in names:
+            shapes = metric_shapes(job, driver.trace_job(job, device, traces).block_values)
+            if shapes is None:
                 return
-            known |= dict.fromkeys(names)
-    raise unknown_name("metric", metric, known)
+            if shapes.get(metric):
+                raise InputError(
+                    f"metric {metric!r} of {label.label} is a vector of shape {shapes[metric]}, but a scalar metric is "
+                    "needed"
+                )
+            known |= dict.fromkeys(shapes)
+    if metric not in known:
+        raise unknown_name("metric", metric, known)
 
 
 def _warn_of_counters(label_jobs: Sequence[LabelJobs]) -> None:

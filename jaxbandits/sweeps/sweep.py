@@ -12,7 +12,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.forms import JsonObject
-from jaxbandits.engine.collect import metric_names
+from jaxbandits.engine.collect import metric_shapes
 from jaxbandits.engine.driver import trace_job
 from jaxbandits.engine.identity import job_spec, plan_spec, result_host_code
 from jaxbandits.engine.jobs import LabelJobs, make_jobs
@@ -183,10 +183,10 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
 def _check_metrics(metrics: Sequence[str], jobs: Sequence[Job], traces: TraceCache) -> None:
     """Check the names of metrics before anything is computed, unless they are known only after a run."""
     for job in jobs if metrics else ():
-        names = metric_names(job, trace_job(job, traces=traces).block_values)
-        missing = [] if names is None else [metric for metric in metrics if metric not in names]
-        if names is not None and missing:
-            raise InputError(f"metrics: {unknown_name('metric', missing[0], names)}")
+        shapes = metric_shapes(job, trace_job(job, traces=traces).block_values)
+        missing = [] if shapes is None else [metric for metric in metrics if metric not in shapes]
+        if shapes is not None and missing:
+            raise InputError(f"metrics: {unknown_name('metric', missing[0], shapes)}")
 
 
 def _part_trials(sweep: Sweep, job: Job, traces: TraceCache) -> int:

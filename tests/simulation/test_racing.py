@@ -3,10 +3,11 @@
 import math
 from types import SimpleNamespace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits import Grid, race, sweep
+from jaxbandits import Grid, Meter, race, sweep
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine import driver
 from jaxbandits.simulation import racing
@@ -14,6 +15,7 @@ from jaxbandits.simulation.racing import at_edge, best, log_wealth, race_values
 from tests.toy_problems import NanLearner, Noisy, Shrink
 
 SEEDS = 64
+STATE = Meter("state", lambda played: jnp.ones(2), "sum")
 
 
 def run_race(values: np.ndarray, error: float = 0.05, tolerance: float = 0.0):
@@ -230,6 +232,7 @@ def test_failed_points_lose_and_the_first_wins_if_all_fail(settings):
         ({"error": 0.9}, r"error must lie in \(0, 0.5\]"),
         ({"tolerance": -0.1}, "tolerance must lie in"),
         ({"metric": "regert"}, "unknown metric 'regert'"),
+        ({"metric": "state", "meters": [STATE]}, r"'state' of Shrink is a vector of shape \(2,\), but a scalar metric"),
         ({"record_points": 5}, "unknown option 'record_points'"),
     ],
 )

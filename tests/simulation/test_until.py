@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxbandits import OFUL, Grid, HeavyTailed, Options, StoppingRule, compare
+from jaxbandits import OFUL, Grid, HeavyTailed, Meter, Options, StoppingRule, compare
 from jaxbandits.analysis import pairs
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine import driver
@@ -12,6 +12,7 @@ from jaxbandits.simulation import stopping
 from tests.results import factories
 
 SEEDS = 20
+POINT = Meter("x", lambda played: played.decision.x, "sum")
 
 
 @pytest.fixture
@@ -186,6 +187,7 @@ def test_the_code_errs_as_the_rule_does(play):
         ({"until": "decided", "seeds": {"a": 3, "b": 4}}, "one number for all labels, the number of seeds in a group"),
         ({"until": "decided", "seeds": 0}, "seeds of a group must be a whole number"),
         ({"until": StoppingRule(metric="regert")}, "unknown metric 'regert'; did you mean 'regret'"),
+        ({"until": StoppingRule(metric="x"), "meters": [POINT]}, r"'x' of a is a vector of shape \(2,\), but a scalar"),
     ],
 )
 def test_what_cannot_be_decided_is_refused_before_it_runs(settings, message, monkeypatch):

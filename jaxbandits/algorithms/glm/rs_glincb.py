@@ -72,6 +72,8 @@ class RSGLinCB(ArmLearner):
       * [ours] With `n_arms`, the history is stored as the counts and reward sums of K fixed arms, which is exact and
         costs $O(K)$; if the arms change nevertheless, the estimates are NaN. Without `n_arms`, the history holds
         `capacity` rounds.
+      * [ours] With delayed or batched feedback, a round is a warm-up round if the norm of its arm reaches the threshold
+        when its reward arrives.
       * [ours] `gamma_scale` multiplies gamma and `beta_scale` multiplies beta. Ties go to the first arm.
 
     Numerics:
