@@ -268,7 +268,7 @@ def _row(text: str) -> str:
 def _html(pieces: list[Piece]) -> str:
     parts = []
     for kind, content in pieces:
-        if kind == "math":
+        if kind == "math" and is_settable(content):  # words between brackets may have split a formula
             parts.append(mathml.mathml(plain_tex.tex(content)))
         elif kind == "gap":
             parts.append('<span class="gap"></span>')

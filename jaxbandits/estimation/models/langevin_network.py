@@ -1,13 +1,13 @@
 """Langevin Monte Carlo over the weights of a network: approximate Thompson sampling (Xu et al., ICML 2022).
 
-    L(w)  = sum_{s <= t} [(f(x_s, k_s; w) - reward_s)^2 - c min(b, max_k f(x_s, k; w))] + lambda ||w||^2
+    L(w)  = sum_{s <= t} [(f(x_s, k_s; w) - r_s)^2 - c min(b, max_k f(x_s, k; w))] + lambda ||w||^2
     w <- w - eta_t grad L(w) + sqrt(2 eta_t tau) xi,   xi ~ N(0, I),   n_steps times,   eta_t = eta / (t + 1)
     f_k   = output for arm k at w; since w is itself a draw, `sample` and `predict` return the same values
 
-The distribution of w approaches the distribution with density proportional to exp(-L / tau). With c = 0 and a linear
-network (`hidden=()`) this is the posterior of ridge regression, $N(theta, tau / 2 V^{-1})$ with V = lambda I + sum x
-x'. The chain starts from the weights of the previous round. With c > 0 the feel-good term makes weights that predict a
-large reward more likely (T. Zhang, 2022).
+r_s is the reward of round s. The distribution of w approaches the distribution with density proportional to exp(-L /
+tau). With c = 0 and a linear network (`hidden=()`) this is the posterior of ridge regression, $N(theta, tau / 2
+V^{-1})$ with V = lambda I + sum x x'. The chain starts from the weights of the previous round. With c > 0 the feel-good
+term makes weights that predict a large reward more likely (T. Zhang, 2022).
 
 Notation: eta is the field `learning_rate`, tau is `temperature` (1 / beta of the paper), lambda is `weight_decay`, c is
 `feel_good`, and b is `feel_good_bound`. The cost per round is n_steps / train_every passes over all stored rounds, each

@@ -1,7 +1,7 @@
 """Neural network model: a network that maps a context to one output per arm, or the features of an arm to one output.
 
     f_k    output k of the network at the context (n_arms given), or its output at the features of arm k
-    loss   (f_k - reward)^2 for the arm k played + weight_decay ||weights||^2 / 2
+    loss   (f_k - r)^2 + weight_decay ||weights||^2 / 2,   for the arm k played and its reward r
 
 Without a buffer, every round takes one step of an optax transformation on the loss of the round. With a buffer of
 `capacity` rounds, `n_steps` steps are taken after every `train_every` rounds, each on the mean loss of `batch`

@@ -4,15 +4,16 @@
     w_0     W_l = (W, 0; 0, W), entries of W N(0, 4 / m);   W_L = (v', -v'), entries of v N(0, 2 / m):   f(x; w_0) = 0
     g_k     = grad_w f(x_k; w),   Z <- Z + g g' / m for the arm played, Z_0 = lambda I; only the diagonal is stored
     f_k     = f(x_k; w),   s_k = R sqrt(g_k'Z^{-1} g_k / m),   sample: f_k + s_k xi_k, xi_k independent N(0, 1)
-    w       from w_0 by n_steps steps on  L(w) = sum (f(x_s; w) - reward_s)^2 / 2 + m lambda ||w - w_0||^2 / 2
+    w       from w_0 by n_steps steps on  L(w) = sum (f(x_s; w) - r_s)^2 / 2 + m lambda ||w - w_0||^2 / 2
 
 NeuralUCB (Zhou, Li & Gu, 2020) is `UCB(beta=gamma)` with R = 1. NeuralTS (Zhang et al., 2021), whose standard deviation
 is nu sqrt(lambda g'Z^{-1} g / m), is `Thompson(scale=nu)` with R = sqrt(lambda). If n_arms is given, the features of
 arm k are the context x in block k and 0 elsewhere. Each arm then has its own part of W_1, and its gradient with respect
 to the other parts is 0, so that its width s_k costs no more than with one block.
 
-Notation: w are the weights, m is the field `n_hidden`, L is `depth`, lambda is `ridge`, and R is `noise_scale`. The
-cost per round is n_steps / train_every passes over the stored rounds, and K gradients for `width` and `sample`.
+Notation: w are the weights, r_s is the reward of round s, m is the field `n_hidden`, L is `depth`, lambda is `ridge`,
+and R is `noise_scale`. The cost per round is n_steps / train_every passes over the stored rounds, and K gradients for
+`width` and `sample`.
 """
 
 import math

@@ -1,15 +1,15 @@
 """Bayesian linear regression with unknown noise variance, on features of arms (the posterior of Riquelme et al., 2018).
 
-    Lambda = lambda I + sum x x',   mu = Lambda^{-1} sum reward x,   a = a_0 + n / 2,   b = b_0 + r / 2
-    r      = sum (reward - x'mu_before)^2 / (1 + x'Lambda_before^{-1} x)
+    Lambda = lambda I + sum x x',   mu = Lambda^{-1} sum y x,   a = a_0 + n / 2,   b = b_0 + r / 2
+    r      = sum (y - x'mu_before)^2 / (1 + x'Lambda_before^{-1} x)
     sample: s^2 = b / Gamma(a),   x_k'(mu + s Lambda^{-1/2} z);   x'mu + s sqrt(x'Lambda^{-1} x) z for a single arm
     f_k = x_k'mu,   w_k = sqrt(b / a) sqrt(x_k'Lambda^{-1} x_k), the scale of its Student t distribution
 
-This is the posterior after n rewards, for the prior $s^2 ~ InverseGamma(a_0, b_0)$, $beta ~ N(0, s^2 / lambda I)$. In
-each term of r, mu_before and Lambda_before are those before its reward. r equals the paper's $y'y - mu'Lambda mu$,
-which has no correct digit in float32 after 10^5 rounds; here r is computed as a sum of squares. The cost per round is
-$O(K d^2)$. With `Intercept` and `PerArm` this is the model of the paper, which has one posterior per arm on a shared
-context.
+This is the posterior after n rewards, for the prior $s^2 ~ InverseGamma(a_0, b_0)$, $beta ~ N(0, s^2 / lambda I)$. y
+are the rewards; in each term of r, mu_before and Lambda_before are those before its reward. r equals the paper's $y'y -
+mu'Lambda mu$, which has no correct digit in float32 after 10^5 rounds; here r is computed as a sum of squares. The cost
+per round is $O(K d^2)$. With `Intercept` and `PerArm` this is the model of the paper, which has one posterior per arm
+on a shared context.
 """
 
 from typing import ClassVar, NamedTuple

@@ -1,7 +1,7 @@
 """Linear model for each arm, trained online on squared losses by a learner of `jaxbandits.oco`.
 
     f_k  = x'W_k,   where W `[K, p]` is the point that the learner plays, a vector `[K p]`
-    loss   (x'W_k - reward)^2 of the arm k played, with its gradient, at the points that the learner queries
+    loss   (x'W_k - r)^2 of the arm k played, r its reward, with its gradient, at the points that the learner queries
 
 The cost per round is $O(K p)$ plus the cost of the learner.
 """
