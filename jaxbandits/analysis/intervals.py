@@ -153,7 +153,8 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
     centred = values - mean
     block = _blocks(centred)
     means, squares = resampled_means(np.stack([block, block**2], axis=-1)).T
-    return bootstrap_t_hull(mean, error, n, _ratio(means - block.mean(), squares - means**2, len(block)), level)
+    variance = np.where(_have_equal_rows(block[:, None]), 0.0, squares - means**2)
+    return bootstrap_t_hull(mean, error, n, _ratio(means - block.mean(), variance, len(block)), level)
 
 
 def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.95) -> Estimate:
@@ -178,10 +179,12 @@ def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.9
         return Estimate(one, one, one, n, deterministic=same)
     error = np.sqrt(np.sum((a - b) ** 2) / (n - 1) / n)
     a, b = _blocks(a), _blocks(b)
+    is_equal = _have_equal_rows(np.stack([a, b], axis=-1))
     middle = np.log(a.mean() / b.mean())
     first_, second_, aa, ab, bb = resampled_means(np.stack([a, b, a * a, a * b, b * b], axis=-1)).T
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = aa / first_**2 - 2.0 * ab / (first_ * second_) + bb / second_**2
+        variance = np.where(is_equal, 0.0, variance)
         found = bootstrap_t_hull(centre, error, n, _ratio(np.log(first_ / second_) - middle, variance, len(a)), level)
 
     def at(level: float) -> tuple[Any, Any]:
@@ -293,6 +296,18 @@ def resampled_means(columns: np.ndarray) -> np.ndarray:
 def _parts(n: int) -> Iterator[np.ndarray]:
     counts = _counts(n)
     return (counts[i : i + _CHUNK].astype(np.float64) for i in range(0, len(counts), _CHUNK))
+
+
+def _have_equal_rows(rows: np.ndarray) -> np.ndarray:
+    """Return for every resample of rows `[n, k]` whether all its rows are equal, `[resamples]`.
+
+    Differences of sums over such a resample are rounding errors instead of 0.
+    """
+    n, (_, kinds, counts) = len(rows), np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    likely = np.flatnonzero((counts / n) ** n > 1e-7)  # other kinds make up no resample
+    if not len(likely):
+        return np.zeros(_RESAMPLES, bool)
+    return (resampled_means(kinds.reshape(n, 1) == likely) == 1.0).any(axis=1)
 
 
 def _blocks(rows: np.ndarray) -> np.ndarray:

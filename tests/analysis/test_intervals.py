@@ -128,6 +128,19 @@ def test_squares_of_tiny_and_huge_values_do_not_leave_float64(rng, power):
         np.testing.assert_allclose(np.ldexp(other, -power), one, rtol=1e-14)
 
 
+@pytest.mark.parametrize(("n", "rare"), [(10, 1), (50, 1), (64, 3), (100, 3), (400, 3)])
+def test_intervals_of_rare_values_scale_with_them(n, rare):
+    """Resamples without the rare value have equal values: their variance is zero, not a rounding error."""
+    values = np.r_[np.zeros(n - rare), np.ones(rare)]
+    found = mean_interval(values)
+    assert found.high <= 1.6 * t_interval(values).high
+    for scale in (0.7, 1.0 / 3.0, 10.3):
+        scaled = mean_interval(scale * values)
+        np.testing.assert_allclose([scaled.low, scaled.high], [scale * found.low, scale * found.high], rtol=1e-6)
+        ratio = log_ratio_interval(0.3 + scale * values, np.full(n, 0.7))
+        assert ratio.high <= 10.0 * ratio.mean
+
+
 def test_a_median_of_ties_is_not_known_at_every_level():
     """999 resamples with one median cannot support a claim at a level of 0.9999."""
     tied = median_interval(np.r_[np.zeros(60), np.ones(4)], np.zeros(64), 1.0)
