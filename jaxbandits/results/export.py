@@ -175,7 +175,8 @@ def _plain_names(names: Iterable[str]) -> dict[str, str]:
 def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:
     """Return the columns of a label's tidy table by name; the table has a row for each point, seed and round.
 
-    A vector metric has a column for each entry, such as `risk[2]`.
+    A vector metric has a column for each entry, such as `risk[2]`; a scalar metric of this name has the column `risk[2]
+    (metric)`.
     """
     shape = (len(trials.points), len(trials.seeds), len(trials.record_points))
     h, s, m = (axis.ravel() for axis in np.indices(shape))
@@ -183,10 +184,16 @@ def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:
     found |= {name: np.asarray([p[field] for p in trials.points])[h] for field, name in _fields(trials).items()}
     found |= {"seed": trials.seeds[s], "round": trials.record_points[m]}
     found |= {name: getattr(trials, name)[h, s] for name in _BESIDE}
+    taken = {_column(metric, entry) for metric in trials.metrics for entry, _ in trials.entries(metric, {}) if entry}
     for metric in trials.metrics:
         for entry, values in trials.entries(metric, {}):
-            found[metric + (f"[{','.join(map(str, entry.values()))}]" if entry else "")] = values.ravel()
+            name = _column(metric, entry)
+            found[name if entry or name not in taken else f"{name} (metric)"] = values.ravel()
     return found
+
+
+def _column(metric: str, entry: Mapping[str, int]) -> str:
+    return metric + (f"[{','.join(map(str, entry.values()))}]" if entry else "")
 
 
 def optional(package: str) -> ModuleType:

@@ -455,7 +455,8 @@ class Result(LabelledTrials):
         """Return a tidy `polars.DataFrame` with a row per label, point, seed and round (needs the extra `frames`).
 
         The columns are label, swept fields, seed, round, healthy, inadmissible, and metrics; a vector metric has one
-        column per entry, such as `risk[2]`. Fields and metrics that a label lacks are null.
+        column per entry, such as `risk[2]`. The names of a field or scalar metric that are taken have the endings
+        " (field)" and " (metric)". Fields and metrics that a label lacks are null.
         """
         return export.polars(self.trials)
 

@@ -86,6 +86,15 @@ def test_a_field_and_a_metric_of_one_name_are_told_apart():
     assert list(result.to_pandas()["radius (field)"].unique()) == [7.0]
 
 
+def test_a_metric_with_the_name_of_an_entry_is_told_apart(tmp_path):
+    entries, scalar = np.arange(12.0).reshape(1, 3, 2, 2), -np.ones((1, 3, 2))
+    for values in ({"c": entries, "c[0]": scalar}, {"c[0]": scalar, "c": entries}):
+        path = Result({"a": factories.trials(values)}).to_csv(tmp_path / "r.csv")
+        with open(path, newline="") as file:
+            (first, *_) = csv.DictReader(file)
+        assert [first[name] for name in ("c[0]", "c[1]", "c[0] (metric)")] == ["0.0", "1.0", "-1.0"]
+
+
 @pytest.mark.parametrize(
     ("method", "package", "how"),
     [("to_xarray", "xarray", r"jaxbandits\[xarray\]"), ("to_polars", "polars", r"jaxbandits\[frames\]"),
