@@ -164,7 +164,7 @@ def test_pairs_with_a_failed_trial_are_left_out_with_a_warning():
     a[0, 7], b[1, 9] = np.inf, np.nan
     points = [{"rate": 0.1}, {"rate": 0.2}]
     result = Result({"a": factories.trials({"loss": a}, points), "b": factories.trials({"loss": b}, points)})
-    with pytest.warns(UserWarning, match="2 of 60 common seeds have a failed trial"):
+    with pytest.warns(UserWarning, match="on 2 of 60 common seeds a trial failed"):
         estimate = result.paired_difference("a", "b", "loss")
     assert estimate.n == 58 and estimate.failed == 2 and estimate.mean.tolist() == [2.0, 2.0]
 
