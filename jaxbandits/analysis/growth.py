@@ -9,7 +9,7 @@ import numpy as np
 from jaxbandits.analysis.intervals import Estimate, infinite_estimate
 from jaxbandits.analysis.pairs import share
 from jaxbandits.analysis.result_table import ResultTable, interval, point_label
-from jaxbandits.analysis.table import number
+from jaxbandits.analysis.table import digits_of_fields, number
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
@@ -67,8 +67,15 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
             found = _slope(np.log(trials.record_points[late]), curves, level)._replace(failed=int((~good).sum()))
             rows.append(Growth(label, point, found))
     header = ["label", f"growth exponent of mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %", "seeds"]
+    digits = {label: digits_of_fields(trials.points) for label, trials in of.items()}
     return ResultTable(
-        rows, header, lambda row: [point_label(row.label, row.point), *interval(row.exponent), str(row.exponent.n)]
+        rows,
+        header,
+        lambda row: [
+            point_label(row.label, row.point, digits[row.label]),
+            *interval(row.exponent),
+            str(row.exponent.n),
+        ],
     )
 
 
@@ -129,10 +136,16 @@ def hitting_times(
             rows.append(HittingTime(label, point, first, part, _median(first, level)._replace(failed=failed)))
     what = f"{metric.replace('_', ' ')} {'>=' if above else '<='} {number(float(threshold))}"
     header = ["label", f"share with {what}", f"{100.0 * level:g} %", "median round", f"{100.0 * level:g} %", "seeds"]
+    digits = {label: digits_of_fields(trials.points) for label, trials in of.items()}
     return ResultTable(
         rows,
         header,
-        lambda row: [point_label(row.label, row.point), *interval(row.share), *interval(row.median), str(row.share.n)],
+        lambda row: [
+            point_label(row.label, row.point, digits[row.label]),
+            *interval(row.share),
+            *interval(row.median),
+            str(row.share.n),
+        ],
     )
 
 

@@ -29,6 +29,7 @@ import numpy as np
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.analysis.result_table import ResultTable, interval, point_label
+from jaxbandits.analysis.table import digits_of_fields
 from jaxbandits.analysis.trials import PointSelection, Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
@@ -68,8 +69,9 @@ def contestants(of: Mapping[str, Trials], points: PointSelection) -> list[Contes
     """
     found = []
     for label, trials in of.items():
+        digits = digits_of_fields(trials.points)
         for h in trials.indices(points if trials.points[0] else None):
-            found.append(Contestant(point_label(label, trials.points[h]), trials, h))
+            found.append(Contestant(point_label(label, trials.points[h], digits), trials, h))
     if len(found) > MOST:
         raise InputError(
             f"{len(found):,} points are too many to compare in pairs (at most {MOST}): choose some of them with "

@@ -1,6 +1,6 @@
 """Tables of results that print as aligned text, and convert to HTML and LaTeX."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, Self, TypeVar
 
 from jaxbandits.analysis.intervals import Estimate
@@ -81,9 +81,15 @@ class ResultTable(list[R], Generic[R]):
         return [list(self.cells(row)) for row in self]
 
 
-def point_label(label: str, point: dict[str, object]) -> str:
-    """Return a label followed by its hyperparameter point in parentheses, such as "UCB (scale=0.5)"."""
-    return label + (f" ({', '.join(f'{k}={plain(v)}' for k, v in point.items())})" if point else "")
+def point_label(label: str, point: Mapping[str, object], digits: Mapping[str, int]) -> str:
+    """Return a label followed by its hyperparameter point in parentheses, such as "UCB (scale=0.5)".
+
+    Args:
+      label: the label.
+      point: the point.
+      digits: mapping from fields to numbers of digits, as `table.digits_of_fields` returns it.
+    """
+    return label + (f" ({', '.join(f'{k}={plain(v, digits[k])}' for k, v in point.items())})" if point else "")
 
 
 def interval(estimate: Estimate) -> list[str]:

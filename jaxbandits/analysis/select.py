@@ -1,5 +1,6 @@
 """Choice of the best hyperparameters on some seeds, and their evaluation on the other seeds."""
 
+import functools
 import numbers
 import warnings
 from collections.abc import Callable, Hashable, Mapping
@@ -9,7 +10,7 @@ import numpy as np
 
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.result_table import ResultTable, interval, point_label
-from jaxbandits.analysis.table import number, plain
+from jaxbandits.analysis.table import digits_of_fields, number, plain
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
@@ -74,21 +75,22 @@ def best_by_environment(
     groups: dict[Hashable, list[int]] = {}
     for h, point in enumerate(trials.points):
         groups.setdefault(tuple(_of_environment(point).items()), []).append(h)
-    rows = []
+    digits, rows = digits_of_fields(trials.points), []
     for group in groups.values():
-        name = point_label(label, _of_environment(trials.points[group[0]]))
+        name = point_label(label, _of_environment(trials.points[group[0]]), digits)
         found = best(name, trials.at(group), metric, "mean", minimise, select, level)
         rows.append(found._replace(index=group[found.index]))
     header = [*trials.points[0], "mean on selection seeds", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"]
-    return ResultTable(rows, header, _cells, left=len(trials.points[0]))
+    return ResultTable(rows, header, functools.partial(_cells, digits), left=len(trials.points[0]))
 
 
 def _of_environment(point: Mapping[str, Any]) -> dict[str, Any]:
     return {field: value for field, value in point.items() if field.startswith(_PREFIX)}
 
 
-def _cells(row: Best) -> list[str]:
-    return [*map(plain, row.point.values()), number(row.value), *interval(row.estimate)]
+def _cells(digits: Mapping[str, int], row: Best) -> list[str]:
+    values = [plain(value, digits[field]) for field, value in row.point.items()]
+    return [*values, number(row.value), *interval(row.estimate)]
 
 
 def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:

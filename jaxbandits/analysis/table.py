@@ -1,7 +1,7 @@
 """Plain text tables: aligned columns, and the summary of a metric."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jaxbandits.analysis.summary import Row
 from jaxbandits.base.text import WIDTH
@@ -80,9 +80,26 @@ def number(value: float) -> str:
     return f"{value:.1f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def plain(value: object) -> str:
-    """Format the value of a hyperparameter: floats with six significant digits, anything else by `str`."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+_DIGITS = 6  # usual number of significant digits of a hyperparameter
+
+
+def plain(value: object, digits: int = _DIGITS) -> str:
+    """Format the value of a hyperparameter: floats with some significant digits, anything else by `str`."""
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+
+
+def digits_to_tell(values: Iterable[object], least: int = _DIGITS) -> int:
+    """Return the smallest number of significant digits, at least `least`, with which different floats look different.
+
+    At 6 digits, the discounts 0.9999999 and 1.0 would both be 1.
+    """
+    floats = {value for value in values if isinstance(value, float)}
+    return next((n for n in range(least, 17) if len({plain(value, n) for value in floats}) == len(floats)), 17)
+
+
+def digits_of_fields(points: Sequence[Mapping[str, object]]) -> dict[str, int]:
+    """Return for each field of points the number of digits with which its values look different."""
+    return {field: digits_to_tell(point[field] for point in points) for field in points[0]}
 
 
 NS_PER_ROUND = (
@@ -102,9 +119,10 @@ def cells(rows: Sequence[Row], metric: str, level: float = 0.95) -> tuple[list[s
     axes = dict.fromkeys(name for row in rows for name in row.entry)
     header = ["label", *fields, *axes, f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} % t-interval"]
     header += ["median", "10 %", "25 %", "75 %", "90 %", "trials", "failed", "ns/round"]
+    digits = {name: digits_to_tell(row.point.get(name) for row in rows) for name in fields}
     lines: list[list[str]] = []
     for row in rows:
-        point = [plain(row.point[name]) if name in row.point else "" for name in fields]
+        point = [plain(row.point[name], digits[name]) if name in row.point else "" for name in fields]
         entry = [str(row.entry.get(name, "")) for name in axes]
         interval = f"[{number(row.low)}, {number(row.high)}]"
         at = [number(value) for value in (row.median, row.q10, row.q25, row.q75, row.q90)]

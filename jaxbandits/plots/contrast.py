@@ -8,6 +8,7 @@ import numpy as np
 from jaxbandits.analysis import intervals, pairs
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.result_table import point_label
+from jaxbandits.analysis.table import digits_of_fields
 from jaxbandits.analysis.trials import PointSelection, Trials, checked_name, swept_arrays
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
@@ -58,12 +59,15 @@ def sensitivity(
             "points={field: value}"
         )
     is_own, ax = ax is None, curves.axes(ax)
+    digits = {label: digits_of_fields(trials.points) for label, trials in of.items()}
     for curve, line in lines.items():
         line.sort(key=lambda entry: entry[0])
         x = [at for at, _ in line]
         mean, low, high = (np.asarray([getattr(e, key) for _, e in line]) for key in ("mean", "low", "high"))
         look = curves.look(colours[curve])
-        name = point_label(curve[0], dict(curve[1])) + curves.failed_text(sum(e.failed for _, e in line))
+        name = point_label(curve[0], dict(curve[1]), digits[curve[0]]) + curves.failed_text(
+            sum(e.failed for _, e in line)
+        )
         ax.plot(x, mean, label=curves.legend_text(name), markersize=4, **look)
         ax.fill_between(x, low, high, color=look["color"], alpha=0.2, linewidth=0)
     unit = next((trials.units[metric] for trials in of.values() if trials.units.get(metric)), "")
@@ -160,8 +164,8 @@ def _map(
             ax.text(j, i, "?", ha="center", va="center")
     most = float(np.max(np.abs(means), initial=0.0, where=np.isfinite(means))) or 1.0
     image = ax.imshow(np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="RdBu_r", vmin=-most, vmax=most)
-    ax.set_xticks(range(len(columns)), [curves.tick(c) for c in columns], rotation=45)
-    ax.set_yticks(range(len(rows)), [curves.tick(r) for r in rows])
+    ax.set_xticks(range(len(columns)), curves.ticks(columns), rotation=45)
+    ax.set_yticks(range(len(rows)), curves.ticks(rows))
     ax.set(xlabel=x, ylabel=y)
     ax.set_title(f"?: simultaneous {100.0 * level:g} % interval contains zero", fontsize="small")
     ax.figure.colorbar(image, ax=ax).set_label(what)
@@ -178,7 +182,7 @@ def _scale(ax: "Axes", at: Sequence[float]) -> None:
         ax.set_xscale("log")
     values = sorted(set(at))
     if len(values) <= _MOST_TICKS:
-        ax.set_xticks(values, [curves.tick(value) for value in values])
+        ax.set_xticks(values, curves.ticks(values))
         ax.minorticks_off()
 
 

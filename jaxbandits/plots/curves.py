@@ -1,5 +1,6 @@
 """Curves with bands over seeds, distinguishable in greyscale, and heat maps."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.labelled import LabelledTrials
-from jaxbandits.analysis.table import number, plain, printable
+from jaxbandits.analysis.table import digits_of_fields, digits_to_tell, number, plain, printable
 from jaxbandits.analysis.trials import PointSelection, Trials, checked_name
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
@@ -157,6 +158,7 @@ class _Curve(NamedTuple):
     point: int
     entry: dict[str, int]
     values: np.ndarray  # [S, M]
+    digits: dict[str, int]  # numbers of digits of the fields of `point`
 
 
 def _curves(
@@ -173,19 +175,21 @@ def _curves(
     free = 0  # all smaller indices are taken
     for label in (label for label in of if label in chosen):
         trials = of[label]
+        digits = digits_of_fields(trials.points)
         entries = trials.entries(metric, at)
         first = places[label] if len(entries) == 1 else max(places[label], free)
         for h in trials.indices(points if trials.points[0] else None):
             for i, (entry, values) in enumerate(entries):
                 colour = first + h * len(entries) + i
-                curves.append(_Curve(colour, label, trials, h, entry, values[h]))
+                curves.append(_Curve(colour, label, trials, h, entry, values[h], digits))
                 free = max(free, colour + 1)
     return curves
 
 
 def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
     point, n_seeds = curve.trials.points[curve.point], len(curve.trials.seeds)
-    which = [*(f"{k}={plain(v)}" for k, v in point.items()), *(f"{k} {v}" for k, v in curve.entry.items())]
+    values = (f"{k}={plain(v, curve.digits[k])}" for k, v in point.items())
+    which = [*values, *(f"{k} {v}" for k, v in curve.entry.items())]
     name = curve.label + (f" ({', '.join(which)})" if which else "")
     return name + (f" [{count_of(n_seeds, 'seed')}]" if n_seeds < most_seeds else "") + failed_text(failed)
 
@@ -256,8 +260,8 @@ def heatmap(
         _mark(ax, np.nanargmin(means) if minimise else np.nanargmax(means), means.shape)
     if failed:
         add_to_title(ax, f"{count_of(failed, 'failed trial')} left out")
-    ax.set_xticks(range(len(columns)), [tick(c) for c in columns], rotation=45)
-    ax.set_yticks(range(len(rows)), [tick(r) for r in rows])
+    ax.set_xticks(range(len(columns)), ticks(columns), rotation=45)
+    ax.set_yticks(range(len(rows)), ticks(rows))
     ax.set_xlabel(first)
     ax.set_ylabel(second)
     bar = ax.figure.colorbar(image, ax=ax)
@@ -289,9 +293,10 @@ def add_to_title(ax: "Axes", note: str) -> None:
     ax.set_title(f"{title}; {note}" if title else note, fontsize="small")
 
 
-def tick(value: object) -> str:
-    """Format the value of a field for a tick label."""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def ticks(values: Sequence[object]) -> list[str]:
+    """Format values of a field for tick labels; different values have different labels."""
+    digits = digits_to_tell(values, least=3)
+    return [plain(value, digits) for value in values]
 
 
 def _choose(
@@ -307,17 +312,19 @@ def _choose(
     return list(algorithms)
 
 
-_LONGEST_LEGEND = 60  # characters
+_LONGEST_LEGEND = 60  # largest number of characters of a line
 
 
 def legend_text(label: str) -> str:
-    """Return a label for a legend, shortened and escaped.
+    """Return a label for a legend, broken into lines and escaped.
 
-    Matplotlib would read dollars as formulas, and would hide a label with a leading underscore.
+    A label is not shortened, since the last field of a point may be the only one that differs. Matplotlib would read
+    dollars as formulas, and would hide a label with a leading underscore.
     """
-    text = printable(label if len(label) <= _LONGEST_LEGEND else f"{label[: _LONGEST_LEGEND - 3]}...").replace(
-        "$", r"\$"
-    )
+    text = printable(label)
+    if len(text) > _LONGEST_LEGEND:
+        text = textwrap.fill(text, _LONGEST_LEGEND, break_on_hyphens=False)
+    text = text.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 

@@ -84,11 +84,15 @@ def analysis(result: "Result", metric: str | None, threshold: float | None, leve
             settings.setdefault(_setting_of_environment(trials, h), {}).setdefault(label, []).append(h)
     if len(settings) == 1:
         return _analysis(result, metric, threshold, level)
+    digits = {label: table.digits_of_fields(trials.points) for label, trials in of.items()}
     parts = []
     for rows in settings.values():
         label, (h, *_) = next(iter(rows.items()))
         setting = _of_environment(of[label].points[h])
-        title = ", ".join(f"{name} = {table.plain(value)}" for name, value in setting.items()) or "no field swept"
+        title = (
+            ", ".join(f"{name} = {table.plain(value, digits[label][name])}" for name, value in setting.items())
+            or "no field swept"
+        )
         parts.append(f"== {title}\n\n{_analysis(result.only(rows), metric, threshold, level)}")
     return "\n\n".join(parts)
 
@@ -135,7 +139,8 @@ def _best(result: "Result", metric: str, swept: Mapping[str, Any], level: float,
     rows = []
     for label, found in result.only(dict.fromkeys(swept)).best(metric, select=_SELECT, level=level).items():
         kept[label] = found.index
-        rows.append([point_label(label, found.point), table.number(found.value), *interval(found.estimate)])
+        digits = table.digits_of_fields(swept[label].points)
+        rows.append([point_label(label, found.point, digits), table.number(found.value), *interval(found.estimate)])
     return table.align(
         ["best point", "mean on selection seeds", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows
     )

@@ -49,6 +49,7 @@ win, as it may when the whole grid is played on few seeds.
 """
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -59,7 +60,7 @@ import numpy as np
 
 from jaxbandits.analysis import pairs
 from jaxbandits.analysis.result_table import ResultTable, point_label
-from jaxbandits.analysis.table import number, plain
+from jaxbandits.analysis.table import digits_of_fields, number, plain
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.grid import ArrayValue, Grid, Point, list_points
@@ -246,7 +247,7 @@ def race(
     header = [*points[0], f"mean {str(metric).replace('_', ' ')}", "seeds", "outcome"]
     return Race(
         index=winner,
-        candidates=ResultTable(rows, header, _cells),
+        candidates=ResultTable(rows, header, functools.partial(_cells, digits_of_fields(points))),
         values=values,
         metric=str(metric),
         error=error,
@@ -378,7 +379,7 @@ def _label_grids(grid: Grid | Mapping[str, Grid], environment: PerLabel[Environm
     return dict(grid)
 
 
-def _cells(entry: Candidate) -> list[str]:
-    reason = "" if entry.rival is None else f" than {point_label('', entry.rival)[2:-1]}"
-    values = [plain(value) for value in entry.point.values()]
+def _cells(digits: Mapping[str, int], entry: Candidate) -> list[str]:
+    reason = "" if entry.rival is None else f" than {point_label('', entry.rival, digits)[2:-1]}"
+    values = [plain(value, digits[field]) for field, value in entry.point.items()]
     return [*values, number(entry.mean), str(entry.seeds), entry.outcome + reason]

@@ -158,6 +158,35 @@ def test_bad_settings_are_one_clear_line(settings, message):
     assert "\n" not in str(error.value)
 
 
+def test_a_long_legend_shows_all_fields_and_counts(rng):
+    """The last field may be the only one that differs."""
+    points = [{"environment.noise.df": 2.1, "environment.noise.scale": 0.5, "radius_scale": r} for r in (0.01, 0.02)]
+    values = rng.gamma(2.0, size=(2, 8, 3))
+    values[1, 0, 1] = np.nan
+    names = _names(Result({"Hvt-UCB": factories.trials({"loss": values}, points)}).plot())
+    assert [" ".join(name.split()) for name in names] == [
+        f"Hvt-UCB (environment.noise.df=2.1, environment.noise.scale=0.5, radius_scale={end}"
+        for end in ("0.01)", "0.02) [1 failed]")
+    ]
+    assert max(len(line) for name in names for line in name.split("\n")) <= 60
+
+
+def test_different_values_look_different(rng):
+    points = [{"discount": d, "horizon": t} for d in (1.0, 1.0 - 1e-7) for t in (1000.0, 1001.0)]
+    result = Result({"a": factories.trials({"loss": rng.gamma(2.0, size=(4, 60, 3))}, points)})
+    values = ["1, ", "0.9999999, "]
+    assert _names(result.plot()) == [f"a (discount={d}horizon={t})" for d in values for t in (1000, 1001)]
+    ax = result.heatmap()
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["0.9999999", "1"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["1000", "1001"]
+    ax = result.sensitivity("loss", "horizon")
+    assert _names(ax) == ["a (discount=1)", "a (discount=0.9999999)"]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["1000", "1001"]
+    assert len({row[1] for row in result.table().rows}) == 2
+    named = {name for pair in result.pairs() for name in (pair.first, pair.second)}
+    assert len(named) == 4 and "discount=0.9999999" in str(result.growth())
+
+
 def _grid(rng):
     points = [{"rate": r, "scale": s} for s in (3.0, 1.0) for r in (0.1, 0.2, 0.4)]
     return factories.trials({"loss": rng.normal(size=(6, 8, 2)), "risk": rng.normal(size=(6, 8, 2, 3))}, points)
