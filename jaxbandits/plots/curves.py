@@ -94,8 +94,10 @@ def draw(  # noqa: PLR0913
         usable = trials.usable(metric)[h] & (True if x == "round" else trials.usable(x)[h])
         named = {"label": legend_text(_legend(curve, int(failed.sum()), most)), **line}
         if usable.any():
-            at_x = trials.record_points if x == "round" else _abscissa(trials, x, h, curve.entry)[usable].mean(axis=0)
-            _one_curve(ax, at_x, curve.values[usable], band, curve.colour, named)
+            at_x, values = trials.record_points, curve.values[usable]
+            if x != "round":
+                at_x, values = _pair(_abscissa(trials, x, h, curve.entry)[usable], values)
+            _one_curve(ax, at_x, values, band, curve.colour, named)
         else:  # the legend shows that all trials failed
             ax.plot([], [], **_merge(look(curve.colour), named))
     unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))
@@ -344,6 +346,16 @@ def _abscissa(trials: Trials, x: str, h: int, entry: Mapping[str, int]) -> np.nd
     """Return the x-values `[S, M]` of a curve; `entry` is its entry of a vector metric."""
     chosen = tuple(entry[name] for name in trials.axis_names(x)) if trials.values[x].ndim > 3 else ()
     return trials.values[x][(h, slice(None), slice(None), *chosen)]
+
+
+def _pair(x: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return means `[M]` of x-values `[S, M]`, and values `[S, M]`; both omit trials where one of them is missing."""
+    is_missing = np.isnan(x) | np.isnan(values)
+    if not is_missing.any():
+        return x.mean(axis=0), values
+    present = [column[~missing] for column, missing in zip(x.T, is_missing.T, strict=True)]
+    means = [column.mean() if len(column) else np.nan for column in present]
+    return np.array(means), np.where(is_missing, np.nan, values)
 
 
 def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:

@@ -233,6 +233,9 @@ class Result(LabelledTrials):
     def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> ResultTable[Growth]:
         """Estimate the growth exponent of a mean, its slope on log-log axes over the rounds, for each label and point.
 
+        The exponent is NaN if a trial has no value at one of the record points (`may_be_missing`); a larger `since`
+        omits early ones.
+
         Args:
           metric: name of a metric with positive mean; the first by default.
           since: fraction of the horizon; only record points from round `since * horizon` onwards are used.
@@ -295,8 +298,8 @@ class Result(LabelledTrials):
 
         Args:
           metric: name of the metric; the first by default.
-          x: quantity on the x-axis: `"round"`, or the name of a recorded metric, which is averaged over seeds; this
-            metric must be scalar or have the axes of `metric`.
+          x: quantity on the x-axis: `"round"`, or the name of a recorded metric, which is averaged over seeds (those on
+            which both metrics have a value); this metric must be scalar or have the axes of `metric`.
           algorithms: labels to draw; by default all labels that measured the metric. Colours do not depend on this
             choice.
           points: points of the swept labels: mapping from fields to one or several values, such as `{"ridge": 0.1}`, or

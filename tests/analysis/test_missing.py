@@ -65,6 +65,17 @@ def test_curves_are_means_of_the_trials_that_have_a_value():
             assert "failed" not in line.get_label()
 
 
+def test_an_abscissa_is_the_mean_of_the_same_trials():
+    """Otherwise the curve begins where no trial is missing."""
+    mpl.use("Agg")
+    cost = np.array([[[1.0, 2.0, 3.0], [3.0, 4.0, 5.0], [NAN, 6.0, 7.0], [0.0, 0.0, 0.0]]])
+    made = trials(values={"mean_reward": CURVES, "cost": cost}, may_be_missing=("mean_reward", "cost"))
+    with np.errstate(all="raise"):
+        line = Result({"replay": made}, {}).plot("mean_reward", x="cost").lines[0]
+    np.testing.assert_allclose(line.get_xdata(), [NAN, 4.0, 5.0])  # no trial has both in round 1
+    np.testing.assert_allclose(line.get_ydata(), [NAN, 0.75, 0.5])
+
+
 def test_a_file_keeps_which_metrics_may_be_missing(tmp_path):
     path = Result({"replay": trials()}, {}).save(tmp_path / "result.npz")
     loaded = Result.load(path)["replay"]
