@@ -100,6 +100,8 @@ class PolicyValues(ResultTable[PolicyValue]):
             colour = look["color"]
             ax.errorbar(centre, i, xerr=[[centre - row.low], [row.high - centre]], capsize=2, color=colour)
             ax.plot(row.value, i, **look)
+        values, lows, highs = (np.array([getattr(row, name) for row in self]) for name in ("value", "low", "high"))
+        curves.mark_unbounded_intervals(ax, values, np.arange(len(self)), np.isinf(lows) | np.isinf(highs))
         ax.set_yticks(range(len(self)), [row.method for row in self])
         ax.invert_yaxis()
         ax.set_xlabel(f"mean reward, {self.header[2]} interval")

@@ -148,6 +148,7 @@ def _draw_line(ax: "Axes", x: str, cells: Mapping[Any, intervals.Estimate], what
     ax.errorbar(at, mean, [mean - low, high - mean], marker="o", markersize=4, capsize=3, color=curves.COLOURS[0])
     ax.set(xlabel=x, ylabel=what)
     ax.set_title(f"simultaneous {100.0 * level:g} % intervals", fontsize="small")
+    curves.mark_unbounded_intervals(ax, np.asarray(at), mean, np.isinf(low) | np.isinf(high))
     _scale(ax, at)
     ax.spines[["top", "right"]].set_visible(False)
 

@@ -295,6 +295,15 @@ def add_to_title(ax: "Axes", note: str) -> None:
     ax.set_title(f"{title}; {note}" if title else note, fontsize="small")
 
 
+def mark_unbounded_intervals(ax: "Axes", x: np.ndarray, y: np.ndarray, is_unbounded: np.ndarray) -> None:
+    """Put a question mark above points whose intervals are unbounded, since without a bar they would look certain."""
+    is_unbounded = is_unbounded & np.isfinite(y)
+    for at, value in zip(x[is_unbounded], y[is_unbounded], strict=True):
+        ax.annotate("?", (at, value), (0, 4), textcoords="offset points", ha="center")
+    if is_unbounded.any():
+        add_to_title(ax, "?: unbounded interval")
+
+
 def ticks(values: Sequence[object]) -> list[str]:
     """Format values of a field for tick labels; different values have different labels."""
     digits = digits_to_tell(values, least=3)

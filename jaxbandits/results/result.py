@@ -401,9 +401,10 @@ class Result(LabelledTrials):
     ) -> "Axes":
         """Draw the paired mean difference of two labels over one or two swept fields, and return the axes.
 
-        Intervals hold simultaneously (Bonferroni over the points in the figure). With two fields, the figure is a map,
-        in which a question mark means that the interval contains zero. A seed on which a trial failed is left out of
-        its point, and the title counts these pairs of trials.
+        Intervals hold simultaneously (Bonferroni over the points in the figure). With one field, a question mark means
+        that the interval is unbounded, as for a difference that is the same on all seeds. With two fields, the figure
+        is a map, in which a question mark means that the interval contains zero. A seed on which a trial failed is left
+        out of its point, and the title counts these pairs of trials.
 
         Args:
           first: the label from which `second` is subtracted.

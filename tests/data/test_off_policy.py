@@ -339,6 +339,13 @@ def test_the_table_and_the_figure():
     np.testing.assert_allclose([bar[0].get_xdata()[0] for bar in ax.containers], [row.value for row in found])
 
 
+def test_the_figure_marks_unbounded_intervals():
+    log, _, _ = _log(0, 300)
+    ax = evaluate(*log, level=1.0 - 1e-6).plot()  # more than the resamples can tell
+    assert [mark.get_text() for mark in ax.texts] == ["?"] * 3 and ax.get_title() == "?: unbounded interval"
+    assert not evaluate(*log).plot().texts
+
+
 def test_the_figure_shows_an_estimate_outside_its_interval():
     action, propensity = np.repeat([1, 0], [60, 140]), np.repeat([0.1, 0.9], [60, 140])
     with warnings.catch_warnings():

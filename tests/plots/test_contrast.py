@@ -45,6 +45,19 @@ def test_a_contrast_over_two_fields_marks_what_is_open(result):
     assert ax.images[0].get_clim()[0] == -ax.images[0].get_clim()[1]
 
 
+def test_an_unbounded_interval_is_marked(rng):
+    """The difference at the first point is the same on all seeds, which decides nothing."""
+    base = rng.gamma(2.0, size=(3, 30, 1))
+    other = base + rng.normal(size=base.shape)
+    other[0], other[2] = base[0] + 5.0, np.nan
+    points = [{"rate": rate} for rate in (1.0, 2.0, 3.0)]
+    trials = {"a": factories.trials({"regret": other}, points), "b": factories.trials({"regret": base}, points)}
+    ax = Result(trials).contrast("a", "b", x="rate")
+    assert [(mark.get_text(), mark.xy) for mark in ax.texts] == [("?", (1.0, pytest.approx(5.0)))]
+    assert ax.get_title().startswith("simultaneous 95 % intervals; ?: unbounded interval; 30 pairs")
+    assert not Result(trials).contrast("a", "b", x="rate", points={"rate": [2.0]}).texts
+
+
 def test_names_on_a_map_may_be_numbers_and_texts(rng):
     points = [{"x": x, "y": y} for x in ("hard", 2, 1) for y in (0, 1)]
     trials = factories.trials({"regret": rng.gamma(2.0, size=(6, 30, 1))}, points)
