@@ -62,14 +62,14 @@ def sensitivity(
     digits = {label: digits_of_fields(trials.points) for label, trials in of.items()}
     for curve, line in lines.items():
         line.sort(key=lambda entry: entry[0])
-        x = [at for at, _ in line]
+        x = np.asarray([at for at, _ in line])
         mean, low, high = (np.asarray([getattr(e, key) for _, e in line]) for key in ("mean", "low", "high"))
         look = curves.look(colours[curve])
         name = point_label(curve[0], dict(curve[1]), digits[curve[0]]) + curves.failed_text(
             sum(e.failed for _, e in line)
         )
         ax.plot(x, mean, label=curves.legend_text(name), markersize=4, **look)
-        ax.fill_between(x, low, high, color=look["color"], alpha=0.2, linewidth=0)
+        curves.draw_band(ax, x, low, high, look["color"])
     unit = next((trials.units[metric] for trials in of.values() if trials.units.get(metric)), "")
     ax.set(xlabel=field, ylabel=f"mean {curves.spoken(metric, unit)}")
     _scale(ax, [at for line in lines.values() for at, _ in line])

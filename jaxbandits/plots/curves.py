@@ -17,6 +17,7 @@ from jaxbandits.base.text import count_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
+    from matplotlib.typing import ColorType
 
 # Okabe & Ito's palette, distinguishable with colour-vision deficiency, followed by further colours of Tol.
 SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # for single axes
@@ -409,9 +410,17 @@ def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: 
     every = max(1, len(x) // 8)
     ours = look(index) | {"markersize": 4, "markevery": ((index * every) // 8, every)}
     (drawn,) = ax.plot(x, centre, **_merge(ours, line))
-    bounded = np.isfinite(low) & np.isfinite(high)
-    if bounded.any():
-        ax.fill_between(x[bounded], low[bounded], high[bounded], color=drawn.get_color(), alpha=0.2, linewidth=0)
+    draw_band(ax, x, low, high, drawn.get_color())
+
+
+def draw_band(ax: "Axes", x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: "ColorType") -> None:
+    """Draw a band where its ends are finite, and a line at a single abscissa, where a band would have no area."""
+    is_bounded = np.isfinite(low) & np.isfinite(high)
+    is_alone = is_bounded & ~np.r_[False, is_bounded[:-1]] & ~np.r_[is_bounded[1:], False]
+    if (is_bounded & ~is_alone).any():
+        ax.fill_between(x, low, high, where=(is_bounded & ~is_alone).tolist(), color=colour, alpha=0.2, linewidth=0)
+    if is_alone.any():
+        ax.vlines(x[is_alone], low[is_alone], high[is_alone], colors=colour, alpha=0.5)
 
 
 def look(i: int) -> dict[str, Any]:

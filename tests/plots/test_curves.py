@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import LogNorm
+from scipy import special
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.plots import curves
@@ -293,6 +294,16 @@ def test_the_legend_of_many_curves_stands_beside_them(rng):
     ax.figure.canvas.draw()
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
     assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.x1
+
+
+def test_the_interval_at_a_single_record_point_is_a_line(rng):
+    values = rng.normal(size=(1, 60, 1))
+    result = Result({"a": factories.trials({"loss": values}, [{"rate": 0.1}])})
+    half = special.stdtrit(59, 0.975) * values.std(ddof=1) / np.sqrt(60)
+    for ax in (result.plot(), result.sensitivity("loss", "rate")):
+        (bar,) = ax.collections
+        (segment,) = bar.get_segments()
+        np.testing.assert_allclose(segment[:, 1], [values.mean() - half, values.mean() + half])
 
 
 def test_one_seed_is_one_seed(rng):
