@@ -67,6 +67,8 @@ def _setting(value: object) -> str:
 def analysis(result: "Result", metric: str | None, threshold: float | None, level: float) -> str:
     """Describe a result by text tables: best points of swept labels, all pairs, growth exponents and hitting times.
 
+    The best point has the smallest mean, also of a metric such as a reward.
+
     Hitting times need a threshold. If fields of the environment are swept, each point of the environment is described
     separately; arrays of the same name that differ between labels are different points. A table that cannot be computed
     is replaced by a line with the reason; if this is the table of best points, the other tables have all points.
@@ -120,7 +122,7 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
         if swept:
             parts.append(
                 _try(
-                    "best points, chosen on the first half of the seeds and evaluated on the other half",
+                    "best points, chosen by the smallest mean on half of the seeds and evaluated on the other half",
                     lambda: _best(result, metric, swept, level, kept),
                 )
             )

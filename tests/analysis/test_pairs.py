@@ -197,7 +197,9 @@ def test_a_result_in_words(rng):
     ):
         assert part in text
     said = describe.analysis(result, None, 9.0, 0.95)
-    assert said.count("best points, chosen") == 2 and "environment.df = 2" in said  # one choice for each environment
+    assert (
+        said.count("best points, chosen by the smallest mean") == 2 and "environment.df = 2" in said
+    )  # one choice for each environment
     assert "pairs of the best points: a comparison in pairs needs" in said and "regret <= 9" in said
 
 
