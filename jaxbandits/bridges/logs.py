@@ -94,7 +94,8 @@ def log_to_obp(log: Log) -> dict[str, Any]:
 def write_vw(log: Log, path: str | os.PathLike[str]) -> None:
     """Write a log as text for Vowpal Wabbit, for `--cb K`, or for `--cb_adf` if actions have features.
 
-    In column names, spaces, tabs, line ends, `:` and `|` become `_`.
+    In column names, spaces, tabs, line ends, `:` and `|` become `_`. The events of a log without a context have the
+    feature `one` = 1, which `read_vw` returns as a context.
 
     Raises:
       InputError: if the log has no propensities, if the replacement gives two columns the same name, or if the path
