@@ -176,11 +176,12 @@ def _curves(
         raise InputError(f"points cannot be chosen, because no field was swept for {', '.join(chosen)}")
     curves: list[_Curve] = []
     free = 0  # all smaller indices are taken
-    for label in (label for label in of if label in chosen):
+    entries_of = {label: of[label].entries(metric, at) for label in of if label in chosen}
+    is_scalar = all(len(entries) == 1 for entries in entries_of.values())
+    for label, entries in entries_of.items():
         trials = of[label]
         digits = digits_of_fields(trials.points)
-        entries = trials.entries(metric, at)
-        first = places[label] if len(entries) == 1 else max(places[label], free)
+        first = places[label] if is_scalar else max(places[label], free)
         for h in trials.indices(points if trials.points[0] else None):
             for i, (entry, values) in enumerate(entries):
                 colour = first + h * len(entries) + i

@@ -342,6 +342,12 @@ def test_a_learner_looks_the_same_in_every_figure(rng):
     assert len({(line.get_color(), line.get_linestyle(), line.get_marker()) for line in every.lines}) == 7
 
 
+def test_entries_of_labels_with_different_numbers_of_groups_look_different(rng):
+    of = {k: factories.trials({"risk": rng.normal(size=(1, 8, 4, n))}) for k, n in (("a", 3), ("b", 1), ("c", 2))}
+    ax = Result(of).plot("risk")
+    assert len({(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}) == 6
+
+
 def test_cells_have_their_numbers_and_the_best_a_frame(rng):
     means = np.asarray([[3.0, 2000.0, 0.5], [7.25, 40.0, 900.0]])
     points = [{"a": a, "b": b} for b in (1.0, 2.0) for a in (0.1, 0.2, 0.4)]
