@@ -25,7 +25,8 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
-    "[": "{[}",
+    "[": "{[}",  # at the start of a line, an argument of the preceding "\\"
+    "*": "{*}",  # likewise
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
 }

@@ -124,7 +124,7 @@ def test_rows_are_shown_as_html_with_their_verdict():
 
 def test_latex_has_the_rules_of_booktabs_and_escapes_text():
     evil = r"a_1 & 50 % {x} \y # $ ~ ^ <b> | [c]"
-    table = TextTable(["name", "value"], [[evil, "-1.5"], ["[b", "1e-05"], ["c", "[-inf, 2]"]])
+    table = TextTable(["name", "value"], [[evil, "-1.5"], ["[b", "1e-05"], ["*c", "[-inf, 2]"]])
     lines = table.to_latex().splitlines()
     assert lines[:2] == [r"\begin{tabular}{lr}", r"\toprule"] and lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
     assert lines[2:4] == [r"name & value \\", r"\midrule"]
@@ -133,7 +133,7 @@ def test_latex_has_the_rules_of_booktabs_and_escapes_text():
         r"\textless{}b\textgreater{} \textbar{} {[}c] & $-1.5$ \\"
     )
     assert lines[5] == r"{[}b & $1 \times 10^{-5}$ \\"
-    assert lines[6] == r"c & {[}$-\infty$, 2] \\"
+    assert lines[6] == r"{*}c & {[}$-\infty$, 2] \\"
     pairs = factories.result().pairs("regret", points={"rate": 0.1}).to_latex()
     assert pairs.startswith(r"\begin{tabular}{llrrrrrr}") and pairs.count(r" \\") == 2
 
