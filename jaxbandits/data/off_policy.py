@@ -247,7 +247,7 @@ _INTERVALS: dict[str, Callable[..., Estimate]] = {
 def _cells(row: PolicyValue) -> list[str]:
     interval = f"[{number(row.low)}, {number(row.high)}]"
     weights = ["-", "-"] if row.method == REPLAY else [number(row.ess), number(row.largest_weight)]
-    return [row.method, number(row.value), interval, *weights, f"{row.support:.0%}"]
+    return [row.method, number(row.value), interval, *weights, f"{number(100.0 * row.support)}%"]
 
 
 def describe_weights(weight: np.ndarray) -> str | None:

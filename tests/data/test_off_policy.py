@@ -339,6 +339,14 @@ def test_the_table_and_the_figure():
     np.testing.assert_allclose([bar[0].get_xdata()[0] for bar in ax.containers], [row.value for row in found])
 
 
+def test_the_table_shows_a_small_share_without_support():
+    action = np.arange(300) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the action that is not in the log
+        found = evaluate(action, action, np.full(300, 0.5), [0.5, 0.498, 0.002])
+    assert repr(found).splitlines()[2].endswith("99.8%")
+
+
 def test_the_figure_marks_unbounded_intervals():
     log, _, _ = _log(0, 300)
     ax = evaluate(*log, level=1.0 - 1e-6).plot()  # more than the resamples can tell
