@@ -10,7 +10,7 @@ import pytest
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.experiment import Experiment, Panel
-from jaxbandits.reproduction.engine.figures import Against, Bound, Cost, Curves, Exponents, Heatmap, Shares
+from jaxbandits.reproduction.engine.figures import Against, Bound, Cost, Curves, Exponents, GroupCurves, Heatmap, Shares
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.experiments.classics.setting import WinsAndLosses
 from jaxbandits.reproduction.figures import panels as panels_lib
@@ -288,6 +288,16 @@ def test_bound_and_shares_show_the_trials():
     (ax,) = render.draw(report_of(panels, (drawing,)), drawing).axes
     np.testing.assert_allclose(by_label(ax)["a, p"].get_xydata(), [[1.0, 1 / 3], [2.0, 2 / 3], [6.0, 1.0]])
     assert any(list(line.get_xdata()) == [3.0, 3.0] for line in ax.lines)
+
+
+def test_group_curves_count_failed_trials(rng):
+    risk = rng.normal(size=(1, 4, 4, 2))
+    risk[0, 1, 2, 0] = np.nan
+    trials = {"a": results.trials({"risk": risk}, axes={"risk": ("group",)})}
+    drawing = GroupCurves(panel="p", groups=(0, 1))
+    figure = render.draw(report_of({"p": (np.nan, np.nan, trials)}, (drawing,), metric="risk"), drawing)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a [1 failed]"]
 
 
 def test_exponents_stand_beside_the_theory():
