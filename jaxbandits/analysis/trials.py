@@ -338,6 +338,8 @@ def _index(name: str, index: object, n: int) -> int:
 
 def _same(a: object, b: object) -> bool:
     a, b = (x.item() if isinstance(x, np.generic) else x for x in (a, b))  # NumPy's bools and texts are of own types
+    if isinstance(a, numbers.Integral) and isinstance(b, numbers.Integral):  # not rounded, however large
+        return a == b
     if isinstance(a, numbers.Real) and isinstance(b, numbers.Real):
         return bool(np.isclose(float(a), float(b), rtol=1e-9, atol=0.0))
     return type(a) is type(b) and bool(a == b)

@@ -88,6 +88,13 @@ def test_points_are_found_by_their_values():
         trials.index(3)
 
 
+def test_large_whole_numbers_are_not_equal_up_to_rounding():
+    """Such as ids or seeds of instances."""
+    points = [{"id": 2**31 + i} for i in range(3)] + [{"id": 0.1 + 0.2}]
+    trials = factories.trials({"loss": np.zeros((4, 1, 1))}, points)
+    assert trials.indices({"id": 2**31 + 1}) == [1] and trials.indices({"id": 0.3}) == [3]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
