@@ -1,7 +1,6 @@
 """Draw figures of the kind `GroupCurves`: risk of each group against rounds or another metric, one axes per group."""
 
 import math
-import re
 import textwrap
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -31,7 +30,8 @@ def draw(drawing: GroupCurves, plt: ModuleType, report: Report) -> "Figure":
     for ax in axes.flat[len(drawing.groups) :]:
         ax.set_axis_off()
     seeds = max(len(trials.seeds) for trials in result.trials.values())
-    shown = [re.sub(r"\s\(group \d+\)", "", label) for label in labels]  # the number of failed trials may follow
+    last = f" (group {drawing.groups[-1]})"  # the number of failed trials may follow
+    shown = [" ".join(label.split()).replace(last, "") for label in labels]
     title = report.panels[drawing.panel].title.replace(" = ", "\u00a0=\u00a0")  # no breaks inside equations
     about = textwrap.fill(title, 24)
     title = f"{about}\nmean, 95 % t-interval\n{count_of(seeds, 'seed')}"
