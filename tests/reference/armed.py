@@ -12,13 +12,21 @@ class Learner:
     """The rounds so far."""
 
     def __init__(self, n_arms, **constants):
-        self.K, self.arms, self.rewards, self.drawn_with = n_arms, [], [], []
+        self.K, self.arms, self.rewards, self.drawn_with, self.masks = n_arms, [], [], [], []
         self.__dict__.update(constants)
 
-    def update(self, arm, reward, probability=None):
+    def update(self, arm, reward, probability=None, mask=True):
         self.arms.append(arm)
         self.rewards.append(reward)
         self.drawn_with.append(probability)
+        self.masks.append(np.broadcast_to(mask, self.K))
+
+    def estimates(self):
+        """Estimated rewards of all arms in every round; those of arms that were not available are the learner's."""
+        found = np.zeros((len(self.arms), self.K))
+        for x, i, r, p, mask in zip(found, self.arms, self.rewards, self.drawn_with, self.masks, strict=True):
+            x[i], x[~mask] = r / p, r
+        return found
 
     def rewards_of(self, arm, first=0):
         return np.array([r for i, r in zip(self.arms[first:], self.rewards[first:], strict=True) if i == arm])
@@ -271,9 +279,7 @@ class Exp3S(Learner):
 
     def index(self, t):
         w, g = np.ones(self.K), self.exploration
-        for i, r, p in zip(self.arms, self.rewards, self.drawn_with, strict=True):
-            gain = np.zeros(self.K)
-            gain[i] = r / p
+        for gain in self.estimates():
             w = w * np.exp(g * gain / self.K) + np.e * self.sharing / self.K * w.sum()
         return (1 - g) * w / w.sum() + g / self.K
 
@@ -284,8 +290,8 @@ class REXP3(Learner):
     def index(self, t):
         w, g = np.ones(self.K), self.exploration
         first = t // self.period * self.period
-        for i, r, p in list(zip(self.arms, self.rewards, self.drawn_with, strict=True))[first:]:
-            w[i] *= np.exp(g * r / p / self.K)
+        for gain in self.estimates()[first:]:
+            w *= np.exp(g * gain / self.K)
         return (1 - g) * w / w.sum() + g / self.K
 
 
@@ -318,8 +324,9 @@ class Exp3(Learner):
 
     def losses(self, gamma=0.0):
         L = np.zeros(self.K)
-        for i, r, p in zip(self.arms, self.rewards, self.drawn_with, strict=True):
+        for i, r, p, mask in zip(self.arms, self.rewards, self.drawn_with, self.masks, strict=True):
             L[i] += (1 - r) / (p + gamma)
+            L[~mask] += (1 - r) * p / (p + gamma)
         return L
 
     def index(self, t, gamma=0.0):
@@ -350,6 +357,11 @@ class Exp4(Learner):
         super().__init__(n_arms, M=M, learning_rate=learning_rate, gamma=gamma)
         self.advice = []
 
+    def left(self, advice, mask):
+        """What experts advise on the available arms: all of them equally if they named none."""
+        rows = [np.where(mask, e, 0.0) if (e * mask).sum() > 0 else mask.astype(float) for e in advice]
+        return np.array([row / row.sum() for row in rows])
+
     def probabilities(self, t, advice, mask):
         eta = np.sqrt(np.log(self.M) / ((t + 1) * self.K)) if self.learning_rate is None else self.learning_rate
         X = np.zeros(self.M)
@@ -358,13 +370,11 @@ class Exp4(Learner):
             estimate[i] -= (1 - r) / (p + self.gamma)
             X += E @ estimate
         Q = np.exp(eta * (X - X.max()))
-        P = np.where(mask, Q / Q.sum() @ advice, 0.0)
-        P = P if P.sum() > 0 else mask.astype(float)
-        return P / P.sum()
+        return Q / Q.sum() @ self.left(advice, mask)
 
-    def update(self, arm, reward, probability, advice):
-        super().update(arm, reward, probability)
-        self.advice.append(advice)
+    def update(self, arm, reward, probability, advice, mask):
+        super().update(arm, reward, probability, mask)
+        self.advice.append(self.left(advice, mask))
 
 
 class PerItem:

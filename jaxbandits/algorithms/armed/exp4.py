@@ -33,9 +33,10 @@ class Exp4:
       Theorem 18.1).
 
     Deviations:
-      * [ours] If `learning_rate` is None, eta is $sqrt(log M / (t K))$ in round $t = 1$, 2, ... Advice for unavailable
-        arms is dropped and p is normalised. If no advice remains, p is uniform on the available arms. In the loss
-        estimates, probabilities below 2^-40 are replaced by 2^-40.
+      * [ours] If `learning_rate` is None, eta is $sqrt(log M / (t K))$ in round $t = 1$, 2, ... In the loss estimates,
+        probabilities below 2^-40 are replaced by 2^-40.
+      * [ours] Advice for unavailable arms is dropped, and the advice of every expert is normalised. An expert whose
+        advice is all dropped recommends all available arms equally.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.
@@ -84,10 +85,7 @@ class Exp4:
         rate = self.learning_rate
         if rate is None:
             rate = anytime_rate(self.n_experts, self.n_arms, t)
-        weights = exponential_weights(state.losses, rate) @ obs.advice
-        if obs.mask is not None:
-            weights = jnp.where(obs.mask, weights, 0.0)
-            weights = jnp.where(jnp.sum(weights) > 0.0, weights, obs.mask.astype(weights.dtype))
+        weights = exponential_weights(state.losses, rate) @ _available_advice(obs)
         return weights * (1.0 / jnp.sum(weights))
 
     def update(
@@ -95,9 +93,21 @@ class Exp4:
     ) -> LossState:
         del key, t
         estimate = (1.0 - feedback.reward) / (decision.probability + self.gamma)
-        losses = state.losses + estimate * obs.advice[:, decision.index]
+        losses = state.losses + estimate * _available_advice(obs)[:, decision.index]
         return LossState(losses - jnp.min(losses))
 
     def recommend(self, state: LossState) -> jax.Array:
         """Return the estimated losses `[M]` of the experts, minus the smallest of them."""
         return state.losses
+
+
+def _available_advice(obs: AdviceObs) -> jax.Array:
+    """Return the advice `[M, K]` on the available arms, each row of which sums to 1.
+
+    Without the division, experts who recommend unavailable arms would incur smaller losses and win.
+    """
+    if obs.mask is None:
+        return obs.advice
+    left = jnp.where(obs.mask, obs.advice, 0.0)
+    left = jnp.where(jnp.sum(left, axis=1, keepdims=True) > 0.0, left, obs.mask.astype(left.dtype))
+    return left / jnp.sum(left, axis=1, keepdims=True)

@@ -3,6 +3,9 @@
     p_i   = (1 - g) w_i / sum_k w_k + g / K
     w_i   <- w_i exp(g x_i / K) + share sum_k w_k,   x_i = reward / p_i for the arm i played, 0 for the others
 
+For an unavailable arm, x_i is the reward of the learner, as for a sleeping expert (Freund, Schapire, Singer & Warmuth,
+STOC 1997), so that the arm does not lose weight to those that are available.
+
 A concrete subclass defines the weight g of the uniform distribution. It may also define `share`, which is 0 by default,
 and the rounds in which the weights restart.
 """
@@ -72,12 +75,15 @@ class MixedWeights(abc.ABC):
     def update(
         self, key: jax.Array, t: jax.Array, state: WeightState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> WeightState:
-        del key, obs
+        del key
         weights = jnp.where(self.is_restart(t), 1.0 / self.n_arms, state.weights)
         assert decision.probability is not None  # `select` draws
         gain = self.mixture * feedback.reward / (decision.probability * self.n_arms)
         top = jnp.maximum(gain, 0.0)  # all weights are divided by exp(top), so that no weight overflows
-        grown = weights * elementary.exp(jnp.where(jnp.arange(self.n_arms) == decision.index, gain, 0.0) - top)
+        gains = jnp.where(jnp.arange(self.n_arms) == decision.index, gain, 0.0)
+        if obs.mask is not None:
+            gains = jnp.where(obs.mask, gains, gain * decision.probability)
+        grown = weights * elementary.exp(gains - top)
         grown = grown + self.share * elementary.exp(-top)
         total = jnp.sum(grown)
         return WeightState(jnp.where(total > 0.0, grown / jnp.where(total > 0.0, total, 1.0), 1.0 / self.n_arms))

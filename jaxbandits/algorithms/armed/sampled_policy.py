@@ -3,6 +3,9 @@
     L_i   <- L_i + (1 - reward) / (p_i + gamma_t)   for the arm i played, with probability p_i
     play     i with probability weights_i(L)
 
+An unavailable arm incurs the loss of the learner, (1 - reward) p_i / (p_i + gamma_t), as a sleeping expert does
+(Freund, Schapire, Singer & Warmuth, STOC 1997). Without a loss it would come to be the best arm, whatever its rewards.
+
 A concrete subclass defines `weights`, which must not change if a constant is added to all $L_i$, since the state stores
 the $L_i$ minus the smallest of them.
 """
@@ -59,9 +62,11 @@ class SampledPolicy(abc.ABC):
     def update(
         self, key: jax.Array, t: jax.Array, state: LossState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> LossState:
-        del key, obs
+        del key
         estimate = (1.0 - feedback.reward) / (decision.probability + self.bias(t))
         losses = state.losses.at[decision.index].add(estimate)
+        if obs.mask is not None:
+            losses = losses + jnp.where(obs.mask, 0.0, estimate * decision.probability)
         return LossState(losses - jnp.min(losses))
 
 

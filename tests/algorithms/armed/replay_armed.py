@@ -50,5 +50,5 @@ def compare_with_reference(learner, reference, rewards, mask, key, seen, close=1
         if seen is index:
             assert wanted[arm] >= wanted[mask[t]].max() - close, f"round {t}"
         probability = None if decisions.probability is None else float(decisions.probability[t])
-        reference.update(arm, rewards[t, arm], probability)
+        reference.update(arm, rewards[t, arm], probability, mask[t])
     return decisions, found

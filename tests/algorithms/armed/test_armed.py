@@ -137,7 +137,7 @@ def test_sampled_policies_against_their_references(name, kind, rng, key):
         assert (np.asarray(decisions.probability) >= drawn * (1.0 - 1e-12)).all()  # the others share what is missing
 
 
-_ROUNDS_SO_FAR = ("K", "arms", "rewards", "drawn_with")
+_ROUNDS_SO_FAR = ("K", "arms", "rewards", "drawn_with", "masks")
 
 
 MIXED = {
@@ -168,6 +168,20 @@ def test_mixed_weights_against_their_references(name, kind, rng, key):
     drawn, available = found[np.arange(ROUNDS), decisions.index], (found * mask).sum(axis=1)
     np.testing.assert_allclose(decisions.probability, drawn / available, rtol=1e-12)
     assert np.ptp(found, axis=0).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("learner", "reward", "share"),
+    [(Exp3(n_arms=3), 0.0, 0.8), (TsallisINF(n_arms=3), 0.0, 0.8), (Exp3S(n_arms=3, sharing=0.0), 1.0, 0.3)],
+)
+def test_an_arm_that_becomes_available_late_is_soon_judged_by_its_rewards(learner, reward, share, key):
+    """Estimates of losses or of rewards that stand still in the meantime would take as long again to be outgrown."""
+    n = 4_000
+    rewards, mask = np.broadcast_to([reward, 0.7, 0.4], (n, 3)), np.ones((n, 3), bool)
+    mask[: n // 2, 0] = False
+    played = np.asarray(play(learner, rewards, mask, key, lambda learner, key, t, state: ())[0].index)
+    best = 0 if reward == 1.0 else 1
+    assert (played[n // 2 :] == best).mean() > share
 
 
 def posterior(learner, key, t, state):

@@ -26,7 +26,7 @@ def play(learner, rows, key):
         before = learner.weights(t, state, obs)
         return learner.update(now, t, state, obs, decision, Reward(rewards[decision.index])), (decision, before)
 
-    return jax.lax.scan(round_, learner.init(key), (jnp.arange(ROUNDS, dtype=jnp.int32), *rows))[1]
+    return jax.lax.scan(round_, learner.init(key), (jnp.arange(len(rows[0]), dtype=jnp.int32), *rows))[1]
 
 
 @pytest.mark.parametrize("name", CONSTANTS)
@@ -45,8 +45,19 @@ def test_step_by_step(name, rng, key):
         np.testing.assert_allclose(found[t], wanted, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(p, wanted[arm], rtol=1e-9)
         assert mask[t, arm]
-        theirs.update(arm, rewards[t, arm], p, advice[t])
+        theirs.update(arm, rewards[t, arm], p, advice[t], mask[t])
     assert len(np.unique(decisions.index)) == K
+
+
+def test_an_expert_who_names_an_arm_that_is_never_available_does_not_win(key):
+    """A tenth of its advice is for the two available arms, of which the other experts name the better and the worse."""
+    n = 2_000
+    advice = 0.85 * np.eye(3, K) + 0.15 * np.array([0.0, 0.5, 0.5, 0.0])
+    rewards = jnp.broadcast_to(jnp.array([1.0, 0.8, 0.2, 1.0]), (n, K))
+    mask = np.broadcast_to([False, True, True, False], (n, K))
+    learner = Exp4(n_arms=K, n_experts=3)
+    decisions, _ = play(learner, (np.broadcast_to(advice, (n, 3, K)), mask, rewards), key)
+    assert (np.asarray(decisions.index)[n // 2 :] == 1).mean() > 0.8
 
 
 def test_environment(key):
