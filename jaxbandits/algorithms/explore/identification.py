@@ -21,6 +21,9 @@ from jaxbandits.types import State
 class Identification(IndexPolicy):
     """Abstract learner for rewards in [0, 1] that recommends the arm with the largest mean; ties go to the first arm.
 
+    Arms without plays are not recommended once an arm has been played. Until every arm has been played, a learner with
+    fixed confidence does not stop, since an arm that was never available may be the best one.
+
     The metrics of a run include `regret` (the sum over its plays), `stopping_time` (the number of plays) and `correct`
     (1 if the recommended arm is a best arm, else 0).
     """
@@ -39,8 +42,9 @@ class Identification(IndexPolicy):
 
 
 def best_mean(pulls: Pulls) -> jax.Array:
-    """Return the arm `[]` with the largest mean reward."""
-    return first_axis.argmax(pulls.mean)
+    """Return the arm `[]` with the largest mean reward; arms without plays rank last."""
+    mean = pulls.mean
+    return first_axis.argmax(jnp.where(pulls.count > 0.0, mean, jnp.finfo(mean.dtype).min))
 
 
 def evidence(pulls: Pulls) -> jax.Array:

@@ -4,7 +4,8 @@
     play     h and l in turn, both chosen from the same counts
     stop     once U_l - L_h <= eps
 
-A concrete subclass defines the confidence bounds U and L.
+If h or l is not available in its turn, the available arm with the fewest plays is played instead; l is chosen from the
+arms that are available when h is played. A concrete subclass defines the confidence bounds U and L.
 """
 
 import abc
@@ -67,13 +68,14 @@ class LUCB(Identification):
         self, key: jax.Array, t: jax.Array, state: LUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> LUCBState:
         del key, t
-        has_begun = jnp.all(state.count > 0.0)  # if False, the round plays an arm for the first time
+        available = jnp.ones(self.n_arms, bool) if obs.mask is None else jnp.asarray(obs.mask)
+        has_begun = jnp.all((state.count > 0.0) | ~available)  # if False, the round plays an arm for the first time
         # Late feedback may be that of another arm, chosen from older counts: it leaves the turn to the next arm.
         following = _next_arm(state)
         is_done = decision.index == following
         if obs.mask is not None:
             is_done |= ~obs.mask[following]
-        second = jnp.where(state.second == _NONE, self._contender(state.pulls), _NONE)
+        second = jnp.where(state.second == _NONE, self._contender(state.pulls, available), _NONE)
         second = jnp.where(has_begun & is_done, second, state.second)
         return LUCBState(state.pulls.add(decision.index, feedback.reward), second)
 
@@ -84,9 +86,9 @@ class LUCB(Identification):
         is_alone = self.n_arms == 1
         return jnp.all(state.count > 0.0) & (state.second == _NONE) & (is_separate | is_alone)
 
-    def _contender(self, pulls: Pulls) -> jax.Array:
+    def _contender(self, pulls: Pulls, available: jax.Array) -> jax.Array:
         is_best = jnp.arange(self.n_arms) == best_mean(pulls)
-        return first_axis.argmax(jnp.where(is_best, -jnp.inf, self.upper(pulls)))
+        return first_axis.argmax(jnp.where(available & ~is_best, self.upper(pulls), -jnp.inf))
 
 
 def _next_arm(state: LUCBState) -> jax.Array:

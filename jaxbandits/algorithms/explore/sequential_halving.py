@@ -46,8 +46,8 @@ class SequentialHalving(Identification):
 
     Deviations:
       * [ours] Within a phase the arms are played in turn, and phases end at fixed rounds. With delayed feedback or arms
-        that are not always available, the means are those of the rewards received in the phase. Ties go to the first
-        arm.
+        that are not always available, the means are those of the rewards received in the phase, and arms without a
+        reward in the phase rank last. Ties go to the first arm.
 
     References:
       Zohar Karnin, Tomer Koren, Oren Somekh. Almost Optimal Exploration in Multi-Armed Bandits. ICML 2013, Algorithm 2.
@@ -127,19 +127,24 @@ class SequentialHalving(Identification):
         return jnp.sum(state.is_left) == 1.0
 
     def recommend(self, state: HalvingState) -> jax.Array:
-        mean = state.pulls.mean
-        return first_axis.argmax(jnp.where(state.is_left > 0.0, mean, jnp.finfo(mean.dtype).min))
+        return first_axis.argmax(_scores(state))
 
 
 def _halve(state: HalvingState, n_kept: int) -> HalvingState:
     """Return the first state of the next phase, which keeps the `n_kept` arms with the largest means."""
-    mean, numbers = state.pulls.mean, jnp.arange(len(state.is_left))
-    score = jnp.where(state.is_left > 0.0, mean, -jnp.inf)
+    score, numbers = _scores(state), jnp.arange(len(state.is_left))
 
     def add_beaten(k: jax.Array, rank: jax.Array) -> jax.Array:
         beats = (score[k] > score) | ((score[k] == score) & (k < numbers))
         return rank + beats
 
-    rank = batching.fori_loop(0, len(mean), add_beaten, jnp.zeros(len(mean)))
-    zero = jnp.zeros_like(mean)
+    rank = batching.fori_loop(0, len(score), add_beaten, jnp.zeros(len(score)))
+    zero = jnp.zeros_like(score)
     return HalvingState(Pulls(zero, zero), jnp.where(rank < n_kept, state.is_left, 0.0))
+
+
+def _scores(state: HalvingState) -> jax.Array:
+    """Return the means `[K]` of the remaining arms; remaining arms without rewards rank below them, others last."""
+    mean = state.pulls.mean
+    mean = jnp.where(state.count > 0.0, mean, jnp.finfo(mean.dtype).min)
+    return jnp.where(state.is_left > 0.0, mean, -jnp.inf)

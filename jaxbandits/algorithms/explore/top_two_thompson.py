@@ -19,8 +19,10 @@ from jaxbandits.algorithms.explore import identification
 from jaxbandits.algorithms.explore.identification import Identification
 from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, PyTree, param, pytree, static
 from jaxbandits.base.ranges import BOOL
+from jaxbandits.estimation.arms import check_count, choose_best
 from jaxbandits.numerics import first_axis, rng
 from jaxbandits.tracing.batching import while_loop
+from jaxbandits.types import ArmDecision, ArmObs
 
 
 @pytree
@@ -34,7 +36,8 @@ class TopTwoThompson(BetaPosterior, Identification):
       (Garivier & Kaufmann, Theorem 10, which holds for any sampling rule).
 
     Deviations:
-      * [ours] If I is the best arm of `attempts` further draws, J is the second best arm of the last draw.
+      * [ours] If I is the best arm of `attempts` further draws, J is the second best arm of the last draw. I and J are
+        available arms.
       * [printed] Russo states no stopping rule. The rule here is that of the experiments of Garivier and Kaufmann, with
         the threshold $log((log t + 1) / delta)$ by default.
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped.
@@ -60,12 +63,25 @@ class TopTwoThompson(BetaPosterior, Identification):
     def example(cls) -> "TopTwoThompson":
         return cls(n_arms=5, attempts=8)
 
-    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
-        """Return a posterior draw `[K]`, modified so that the arm to play has the largest value."""
+    def select(self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs) -> ArmDecision:
         del t
+        check_count(obs.arms, self.n_arms)
+        available = jnp.ones(self.n_arms, bool) if obs.mask is None else jnp.asarray(obs.mask)
+        return choose_best(obs.arms, obs.mask, self._scores(key, state, available))
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        """Return scores `[K]` of which the arm to play has the largest, for a round in which all arms are available."""
+        del t
+        return self._scores(key, state, jnp.ones(self.n_arms, bool))
+
+    def _scores(self, key: jax.Array, state: Pulls, available: jax.Array) -> jax.Array:
+        """Return a posterior draw `[K]`, modified so that the arm to play has the largest value.
+
+        An unavailable arm that was never played would be the best arm of many draws and take the place of I or J.
+        """
         a, b = self.posterior(state)
         coin_key, first_key, other_key = jax.random.split(key, 3)
-        draw = rng.betas(first_key, a, b)
+        draw = jnp.where(available, rng.betas(first_key, a, b), -1.0)
         best = first_axis.argmax(draw)
         is_best = jnp.arange(self.n_arms) == best
         is_first = rng.bernoulli(coin_key, self.share)
@@ -73,14 +89,15 @@ class TopTwoThompson(BetaPosterior, Identification):
 
         def redraw(carry: PyTree) -> PyTree:
             i, _ = carry
-            return i + 1, rng.betas(rng.fold_in(jax.random.wrap_key_data(data, impl=impl), i), a, b)
+            again = rng.betas(rng.fold_in(jax.random.wrap_key_data(data, impl=impl), i), a, b)
+            return i + 1, jnp.where(available, again, -1.0)
 
         def has_the_same_best(carry: PyTree) -> jax.Array:
             i, last = carry
             return (i < self.attempts) & ~is_first & (first_axis.argmax(last) == best)
 
         _, last = while_loop(has_the_same_best, redraw, (jnp.int32(0), draw), self.attempts)
-        second = first_axis.argmax(jnp.where(is_best, -1.0, last))
+        second = first_axis.argmax(jnp.where(is_best, -2.0, last))
         played = jnp.where(is_first, best, second)
         return draw + 2.0 * (jnp.arange(self.n_arms) == played)
 

@@ -133,6 +133,25 @@ def test_feedback_in_batches_starves_no_arm(learner, batch, key):
     assert learner.recommend(state) == 3
 
 
+@pytest.mark.parametrize("learner", [LUCB1, KLLUCB, TrackAndStop, TopTwoThompson])
+def test_the_second_best_arm_is_compared_although_an_arm_is_never_available(learner, rng, key):
+    """Arms 2 and 3 are the two best of the arms 1 to 4; no learner stops, since arm 0 may be better."""
+    n = 900
+    rewards, mask = (rng.uniform(size=(n, ARMS)) < [0.9, 0.3, 0.7, 0.5, 0.2]).astype(float), np.ones((n, ARMS), bool)
+    mask[:, 0] = False
+    decisions, (stops, recommended) = play(learner(n_arms=ARMS), rewards, mask, key, visible_state)
+    share = np.bincount(decisions.index[n // 2 :], minlength=ARMS) / (n // 2)
+    assert share[0] == 0.0 and share[2] > 0.3 and share[3] > 0.2
+    assert not stops.any() and recommended[-1] == 2
+
+
+@pytest.mark.parametrize("learner", [TrackAndStop(n_arms=3), SequentialHalving(n_arms=3, budget=18)])
+def test_an_arm_without_plays_is_not_recommended(learner, key):
+    rewards, mask = np.zeros((18, 3)), np.broadcast_to([False, True, True], (18, 3))
+    _, (_, recommended) = play(learner, rewards, mask, key, visible_state)
+    assert recommended[0] == 0 and recommended[-1] != 0
+
+
 def test_budgets_that_are_too_small():
     with pytest.raises(InputError, match="budget must be at least 24 for 8 arms, got 23"):
         validate(SequentialHalving(n_arms=8, budget=23))
