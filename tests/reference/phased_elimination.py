@@ -34,13 +34,16 @@ class PhasedElimination:
     def __init__(self, arms, noise_scale, delta, steps):
         self.X, self.R, self.delta, self.steps = arms, noise_scale, delta, steps
         self.left, self.phase, self.theta = np.arange(len(arms)), 1, np.zeros(arms.shape[1])
+        self.aside = np.array([], int)
         self.plan()
 
     def plan(self):
-        w, g, _ = design(self.X[self.left], self.steps)
+        here = np.setdiff1d(self.left, self.aside)
+        w, g, _ = design(self.X[here], self.steps)
         K, l, e = len(self.X), self.phase, 2.0**-self.phase
+        self.waited = 0
         self.T = np.zeros(K)
-        self.T[self.left] = np.ceil(2 * g * w * self.R**2 / e**2 * np.log(K * l * (l + 1) / self.delta))
+        self.T[here] = np.ceil(2 * g * w * self.R**2 / e**2 * np.log(K * l * (l + 1) / self.delta))
         self.remaining, self.rounds = self.T.copy(), []
 
     def playable(self, mask):
@@ -52,15 +55,23 @@ class PhasedElimination:
         means = np.where(of_phase if of_phase.any() else mask, self.X @ self.theta, -np.inf)
         return np.flatnonzero(means >= means.max() - 1e-12)
 
-    def update(self, arm, reward):
+    def update(self, arm, reward, mask):
+        self.waited = 0 if ((self.remaining > 0) & mask).any() else self.waited + 1
         if self.remaining[arm] == 0:
+            missing = np.flatnonzero(self.remaining)
+            aside = np.union1d(self.aside, missing)
+            if self.waited >= max(self.T.sum(), 10 * len(self.X)) and len(missing) and len(aside) < len(self.left):
+                self.aside = aside
+                self.plan()
             return
         self.remaining[arm] -= 1
         self.rounds.append((arm, reward))
         if self.remaining.max() == 0:
             arms, rewards = (np.array(x) for x in zip(*self.rounds, strict=True))
             self.theta = np.linalg.lstsq(self.X[arms], rewards, rcond=1e-9)[0]
-            means = self.X[self.left] @ self.theta
-            self.left = self.left[means.max() - means <= 2 * 2.0**-self.phase]
+            means = self.X @ self.theta
+            top = means[np.setdiff1d(self.left, self.aside)].max()
+            self.left = np.array([i for i in self.left if top - means[i] <= 2 * 2.0**-self.phase or i in self.aside])
+            self.aside = np.array([i for i in self.aside if not mask[i]], int)
             self.phase += 1
             self.plan()

@@ -25,6 +25,9 @@ from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 _MOST_PLAYS = 2.0**30  # largest number of plays of an arm in a phase
+# Number of rounds per arm for which a phase waits at least. An arm that is available in one of K rounds at random is
+# then set aside with a probability of e^-10 only.
+_PATIENCE = 10
 
 
 class Phase(NamedTuple):
@@ -34,7 +37,9 @@ class Phase(NamedTuple):
     is_left: jax.Array  # [K] bool  True for the arms in A_l
     plays: jax.Array  # [K] int32  T(x), number of plays of each arm in the phase
     remaining: jax.Array  # [K] int32  number of plays that remain in the phase
-    complement: Symmetric  # [d, d]  projection onto the orthogonal complement of A_l
+    complement: Symmetric  # [d, d]  projection onto the orthogonal complement of the arms of A_l that are not set aside
+    is_aside: jax.Array  # [K] bool  True for the arms in A_l that are set aside, since they are not available
+    waited: jax.Array  # [] int32  number of rounds in a row in which no arm with remaining plays was available
 
 
 class EliminationState(NamedTuple):
@@ -69,6 +74,9 @@ class PhasedElimination:
       * [ours] If no arm with remaining plays is available, the learner plays the available arm of A_l with the largest
         estimated reward (or, if no arm of A_l is available, the best available arm) and does not count the play. While
         feedback is delayed, plays beyond T(x) are not counted either. Ties go to the first arm.
+      * [ours] After as many such rounds in a row as the phase has plays, and at least 10 K, the arms with remaining
+        plays are set aside and the phase starts again with a design on the other arms. Arms that are set aside are not
+        eliminated, and take part again in the first phase at whose start they are available.
 
     Numerics:
       A direction in which no arm of A_l extends further than 4 sqrt(eps) times the longest arm of A_l, with the machine
@@ -114,7 +122,7 @@ class PhasedElimination:
                 "FixedArmObs"
             )
         everyone = jnp.ones(obs.arms.shape[0], bool)
-        return state._replace(phase=self._plan(obs.arms, jnp.int32(1), everyone))
+        return state._replace(phase=self._plan(obs.arms, jnp.int32(1), everyone, ~everyone))
 
     def select(self, key: jax.Array, t: jax.Array, state: EliminationState, obs: ArmObs) -> ArmDecision:
         del key, t
@@ -140,36 +148,51 @@ class PhasedElimination:
         counts = jnp.where(is_counted, 1, 0)
         remaining = phase.remaining - jnp.where(jnp.arange(len(phase.plays)) == decision.index, counts, 0)
         moment = state.moment + counts * feedback.reward * decision.x
-        after = EliminationState(state.theta, moment, phase._replace(remaining=remaining))
+        is_over = is_counted & (jnp.max(remaining) == 0)
+        available, waited, gives_up = obs.mask, phase.waited, jnp.zeros((), bool)
+        if available is not None:
+            waited = jnp.where(jnp.any(available & (phase.remaining > 0)), 0, waited + 1)
+            patience = jnp.maximum(jnp.sum(phase.plays.astype(moment.dtype)), _PATIENCE * len(phase.plays))
+            others = phase.is_left & ~phase.is_aside & (remaining == 0) & jnp.any(obs.arms != 0.0, axis=1)
+            gives_up = (waited >= patience) & jnp.any(remaining > 0) & jnp.any(others)
+        after = EliminationState(state.theta, moment, phase._replace(remaining=remaining, waited=waited))
 
         def turn(carry: _Turn) -> _Turn:
-            return _Turn(jnp.zeros((), bool), self._next_phase(obs.arms, carry.state))
+            return _Turn(jnp.zeros((), bool), self._next_phase(obs.arms, available, carry.state, is_over))
 
         # A loop of at most one step: under `vmap`, a branch would compute the design in every round, since trials
         # change phases at different times.
-        is_due = is_counted & (jnp.max(remaining) == 0)
+        is_due = is_over | gives_up
         return batching.while_loop(lambda carry: carry.is_due, turn, _Turn(is_due, after), max_steps=1).state
 
     def recommend(self, state: EliminationState) -> Vector:
         """Return the estimate `[d]` of theta* from the last phase."""
         return state.theta
 
-    def _next_phase(self, arms: jax.Array, state: EliminationState) -> EliminationState:
+    def _next_phase(
+        self, arms: jax.Array, available: jax.Array | None, state: EliminationState, is_over: jax.Array
+    ) -> EliminationState:
+        """Return the first state of the next phase, or of this phase without arms that are not available."""
         phase = state.phase
         gram = jnp.einsum("ki,kj->ij", phase.plays[:, None] * arms, arms) + phase.complement
         theta = linalg.solve(linalg.factor(gram), state.moment)
         mean = arms @ theta
-        best = jnp.max(jnp.where(phase.is_left, mean, -jnp.inf))
-        is_left = phase.is_left & (best - mean <= 2.0 * jnp.exp2(-phase.number.astype(mean.dtype)))
-        return EliminationState(theta, jnp.zeros_like(theta), self._plan(arms, phase.number + 1, is_left))
+        best = jnp.max(jnp.where(phase.is_left & ~phase.is_aside, mean, -jnp.inf))
+        is_good = best - mean <= 2.0 * jnp.exp2(-phase.number.astype(mean.dtype))
+        is_left = phase.is_left & (is_good | phase.is_aside | ~is_over)
+        still_aside = phase.is_aside & (False if available is None else ~available)
+        is_aside = jnp.where(is_over, still_aside, phase.is_aside | (phase.remaining > 0))
+        number = phase.number + is_over.astype(phase.number.dtype)
+        theta = jnp.where(is_over, theta, state.theta)
+        return EliminationState(theta, jnp.zeros_like(theta), self._plan(arms, number, is_left, is_aside))
 
-    def _plan(self, arms: jax.Array, number: jax.Array, is_left: jax.Array) -> Phase:
+    def _plan(self, arms: jax.Array, number: jax.Array, is_left: jax.Array, is_aside: jax.Array) -> Phase:
         steps = 4 * self.dim if self.design_steps is None else self.design_steps
-        design = optimal_design(jnp.where(is_left[:, None], arms, 0.0), steps)
+        design = optimal_design(jnp.where((is_left & ~is_aside)[:, None], arms, 0.0), steps)
         phase = number.astype(arms.dtype)
         log_term = jnp.log(arms.shape[0] * phase * (phase + 1.0)) - jnp.log(self.delta)
         accuracy = jnp.square(self.noise_scale) * jnp.exp2(2.0 * phase)
         plays = jnp.ceil(2.0 * design.largest * accuracy * log_term * design.weights)
         plays = jnp.where(design.weights > 0.0, jnp.clip(plays, 1.0, _MOST_PLAYS), 0.0)  # >= 1: R^2 may underflow
         plays = plays.astype(jnp.int32)
-        return Phase(number, is_left, plays, plays, design.complement)
+        return Phase(number, is_left, plays, plays, design.complement, is_aside, jnp.int32(0))

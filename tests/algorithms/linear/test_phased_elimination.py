@@ -32,9 +32,22 @@ def test_step_by_step(available, rng, key):
     arms, theta = rng.normal(size=(K, D)), rng.normal(size=D)
     arms[:4, 2] = 0.0  # what is left may span a plane
     theta[2] = 0.0
-    theirs, _ = replay(arms, theta, available, rng, key)
+    masks = rng.uniform(size=(ROUNDS, K)) < available
+    masks[np.arange(ROUNDS), rng.integers(K, size=ROUNDS)] = True
+    theirs, _ = replay(arms, theta, masks, rng, key)
     assert theirs.phase > 3 and len(theirs.left) < K
     assert np.argmax(arms @ theta) in theirs.left
+
+
+def test_phases_end_although_an_arm_is_never_available(rng, key):
+    """Arm 0 is the longest, and in every design; nothing replaces arm 1 before it returns."""
+    arms, theta = 0.5 * rng.normal(size=(K, D)), np.array([1.0, 0.5, 0.2])
+    arms[0], arms[1] = [0.0, 9.0, 0.0], [8.0, 0.0, 8.0]
+    masks = np.ones((ROUNDS, K), bool)
+    masks[:, 0] = masks[5:150, 1] = False
+    theirs, played = replay(arms, theta, masks, rng, key)
+    assert theirs.phase > 3 and 0 in theirs.left and len(theirs.left) < K
+    assert (played[-ROUNDS // 4 :] == 1).all()
 
 
 @pytest.mark.parametrize("n_zeros", [1, 2])
@@ -42,7 +55,7 @@ def test_an_arm_that_is_0_may_be_the_best(n_zeros, rng, key):
     """Once it alone is left its phase has no plays and does not end; nothing that was eliminated is played."""
     arms = np.abs(rng.normal(size=(K, D))) + 0.2
     arms[K - n_zeros :] = 0.0
-    theirs, played = replay(arms, -np.ones(D), 1.0, rng, key)
+    theirs, played = replay(arms, -np.ones(D), np.ones((ROUNDS, K), bool), rng, key)
     assert theirs.left.tolist() == list(range(K - n_zeros, K)) and theirs.phase < 10 and theirs.theta.all()
     assert (played[-ROUNDS // 2 :] == K - n_zeros).all()
 
@@ -56,12 +69,10 @@ def test_a_vanishing_noise_scale_still_needs_a_play_of_every_arm_of_the_design(r
     assert played[-1] == np.argmax(arms @ theta) and thetas[-1].any()
 
 
-def replay(arms, theta, available, rng, key):
+def replay(arms, theta, masks, rng, key):
     """Compare the learner with its reference round by round; return the reference and what was played."""
     learner = PhasedElimination(dim=D, noise_scale=0.1, delta=0.1, design_steps=9)
     rewards = arms @ theta + 0.1 * rng.normal(size=(ROUNDS, K))
-    masks = rng.uniform(size=(ROUNDS, K)) < available
-    masks[np.arange(ROUNDS), rng.integers(K, size=ROUNDS)] = True
     theirs = reference.PhasedElimination(arms, 0.1, 0.1, 9)
     played, thetas, left, plays, numbers = (np.asarray(x) for x in play(learner, arms, masks, rewards, key))
     for t, arm in enumerate(played):
@@ -70,7 +81,7 @@ def replay(arms, theta, available, rng, key):
         np.testing.assert_array_equal(plays[t], theirs.T, err_msg=str(t))
         np.testing.assert_allclose(thetas[t], theirs.theta, rtol=1e-9, atol=1e-9)
         assert arm in theirs.playable(masks[t]), t
-        theirs.update(arm, rewards[t, arm])
+        theirs.update(arm, rewards[t, arm], masks[t])
     return theirs, played
 
 
