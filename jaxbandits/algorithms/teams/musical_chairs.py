@@ -37,7 +37,8 @@ class MusicalChairs:
     """Team of players who explore uniformly for a fixed number of rounds and then settle on different arms.
 
     The players do not use `n_players`, which is the number of players that are simulated. They must observe every
-    collision without delay. A player whose arm is unavailable plays the first available arm.
+    collision without delay. They draw from arms that were available in the last round; a player whose arm is
+    unavailable plays the first available arm.
 
     Guarantee:
       If $T_0$ is set as in `theory` and the means are in [0, 1] with a gap of at least `gap` between the P-th and the
@@ -47,7 +48,8 @@ class MusicalChairs:
     Deviations:
       * [reconstructed] $T_0$ of `theory` is taken from the code of Boursier and Perchet's paper, with failure
         probability 1 / T in all three terms.
-      * [ours] N is at least 1 and at most K, and it is K if every learning round was a collision. Arms without a reward
+      * [ours] N is at least 1 and at most K, and it is K if every learning round was a collision. In the formula of N
+        and among the N best, only the arms count that are available in the last learning round. Arms without a reward
         have mean 0. Ties between means go to the first arms, so that players with equal estimates agree on the best
         arms.
 
@@ -120,7 +122,7 @@ class MusicalChairs:
         decision: TeamDecision,
         feedback: PlayerRewards,
     ) -> ChairsState:
-        del obs
+        available = None if obs.mask is None else jnp.asarray(obs.mask)
         learns, is_last = t < self.learning_rounds, t + 1 >= self.learning_rounds
 
         def after(choice: jax.Array, player: ChairsState, arm: jax.Array, received: PlayerRewards) -> ChairsState:
@@ -129,18 +131,34 @@ class MusicalChairs:
             count = player.count + jnp.where(here, 1.0, 0.0)
             total = player.total + jnp.where(here, received.reward, 0.0)
             collisions = player.collisions + jnp.where(learns & ~alone, 1.0, 0.0)
-            found = order_arms(-jnp.arange(self.n_arms), total / jnp.maximum(count, 1.0))
-            best = jnp.where(learns & is_last, found < self.count_players(count, collisions), player.best)
+            mean = total / jnp.maximum(count, 1.0)
+            if available is not None:
+                mean = jnp.where(available, mean, jnp.finfo(mean.dtype).min)
+            found = order_arms(-jnp.arange(self.n_arms), mean)
+            n_players = self.count_players(count, collisions, available)
+            best = jnp.where(learns & is_last, found < n_players, player.best)
             seated = player.seated | (alone & ~learns)
-            arm = jnp.where(seated, arm, draw_arm_of(choice, best))
+            seats = best
+            if available is not None:
+                seats = jnp.where(jnp.any(best & available), best & available, best)
+            arm = jnp.where(seated, arm, draw_arm_of(choice, seats))
             return ChairsState(count, total, collisions, arm, seated, best)
 
         draws = rng.uniforms(key, self.n_players)  # one draw for all players, since a key per player would be slow
         return jax.vmap(after)(draws, state, decision.index, feedback)
 
-    def count_players(self, count: jax.Array, collisions: jax.Array) -> jax.Array:
-        """Return one player's estimate `[]` of the number of players, from its counts `[K]` and collisions `[]`."""
+    def count_players(self, count: jax.Array, collisions: jax.Array, available: jax.Array | None = None) -> jax.Array:
+        """Return one player's estimate `[]` of the number of players.
+
+        Args:
+          count: `[K]` number of rounds without a collision, per arm.
+          collisions: `[]` number of collisions.
+          available: `[K]` mask of the available arms, whose number replaces K in the formula; None: all arms.
+        """
         alone = jnp.sum(count)
         share = alone / jnp.maximum(alone + collisions, 1.0)
-        estimate = jnp.round(jnp.log(share) / np.log1p(-1.0 / self.n_arms) + 1.0)
+        log_miss = np.log1p(-1.0 / self.n_arms)
+        if available is not None:
+            log_miss = jnp.log1p(-1.0 / jnp.maximum(jnp.sum(available), 2.0))
+        estimate = jnp.round(jnp.log(share) / log_miss + 1.0)
         return jnp.clip(estimate, 1.0, self.n_arms)

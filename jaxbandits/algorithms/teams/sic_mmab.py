@@ -60,7 +60,8 @@ class SICMMAB:
     """Team whose players exchange sums of rewards bit by bit, where a deliberate collision encodes a 1.
 
     The players do not use `n_players`, which is the number of players that are simulated. They must observe collisions
-    and the rewards of their arms without delay. A player whose arm is unavailable plays the first available arm.
+    and the rewards of their arms without delay. A player whose arm is unavailable plays the first available arm; the
+    protocol needs all arms in every round, since otherwise players misread each other, and the regret may be linear.
 
     Guarantee:
       For Bernoulli arms with means $mu_1 >= mu_2 >= ...$, observed collisions and a known horizon, the expected regret

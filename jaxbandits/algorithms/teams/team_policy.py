@@ -1,6 +1,7 @@
 """Abstract team of M players without communication: each player has its own copy of an index policy and a moving rule.
 
-    U_k   index of arm k in a player's policy; arms that the player has not played rank above all others
+    U_k   index of arm k in a player's policy; arms that the player has not played rank above all others, and arms that
+          were not available in the last round rank below all others
     best  the M arms with the largest U_k; each player breaks ties by its own random draws
 
 A concrete subclass defines the moving rule of one player. The state of the team has a leading axis M over players.
@@ -112,6 +113,8 @@ class TeamPolicy(abc.ABC):
             pulls = self.policy.update(key, t, own.pulls, obs, played, Reward(self.learning_signal(sensed)))
             index = index_of(self.policy, t + 1, pulls)
             index = jnp.where(pulls.count < self.policy.first_pulls, _UNPLAYED, index)
+            if obs.mask is not None:  # otherwise players would claim an arm that is never available
+                index = jnp.where(obs.mask, index, -_UNPLAYED)
             arm, note = self.move(draws, own._replace(arm=arm), index, sensed.collided)
             return PlayerState(pulls, index, arm, note)
 

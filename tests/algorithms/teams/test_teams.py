@@ -11,7 +11,7 @@ from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.teams.team_policy import PlayerState, draw_arm_of, order_arms
 from jaxbandits.armed import DUCB, ETC, KLUCB, UCB1, BernoulliArms, EpsGreedy, Exp3, ThompsonBeta
 from jaxbandits.base.errors import InputError
-from jaxbandits.teams import MCTopM, MultiplePlay, RandTopM, RhoRand, Selfish, SharedArms
+from jaxbandits.teams import MCTopM, MultiplePlay, MusicalChairs, RandTopM, RhoRand, Selfish, SharedArms
 from jaxbandits.types import IndexObs, PlayerRewards, TeamDecision
 from tests.reference import teams as reference
 
@@ -20,9 +20,9 @@ RULES = {"mc_top_m": MCTopM, "rand_top_m": RandTopM, "rho_rand": RhoRand, "selfi
 
 
 @jax.jit
-def play(learner, coins, key):
+def play(learner, coins, key, mask=None):
     """The state before every round and after the last, with a leading axis `[T + 1]`, for coins `[T, K]`."""
-    obs = IndexObs.of(K)
+    obs = IndexObs.of(K, mask)
 
     def round_(state, row):
         t, coin = row
@@ -61,6 +61,20 @@ def test_players_move_as_their_references_allow(name, rng, key):
             assert states.note[t + 1, j] in notes, f"round {t}, player {j}"
             before[j] = exact
     assert meetings > 4 and len(np.unique(states.arm)) == K
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        *(rule.theory(n_arms=K, n_players=P) for rule in RULES.values()),
+        MusicalChairs(n_arms=K, n_players=P, learning_rounds=400.0),
+    ],
+)
+def test_players_claim_no_arm_that_is_never_available(learner, rng, key):
+    """They would all play the first available arm instead, and collide. Arms 2 to 4 are the best available ones."""
+    coins = (rng.uniform(size=(2_000, K)) < [0.9, 0.1, 0.7, 0.6, 0.8]).astype(float)
+    arms = np.asarray(play(learner, coins, key, jnp.array([False, True, True, True, True])).arm)[1_000:-1]
+    assert np.mean([len({*arms[t]} & {2, 3, 4}) == P for t in range(len(arms))]) > 0.7
 
 
 @pytest.mark.slow
