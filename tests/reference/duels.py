@@ -150,7 +150,8 @@ class RMED2FH(RMED1):
     def update(self, t, i, j, won, available):
         super().update(t, i, j, won, available)
         if t == len(self.opening) - 1:
-            best = self.likeliest(np.ones(self.K, bool))
+            met = [arm for a, b, _ in self.duels if a != b for arm in (a, b)]
+            best = self.likeliest(np.isin(np.arange(self.K), met))
             self.rivals = [self.rival(a, best) for a in range(self.K)]
 
     def rival(self, a, best):

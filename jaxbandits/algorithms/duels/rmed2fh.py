@@ -59,7 +59,7 @@ class RMED2FH(RMEDPolicy):
 
     def fixed_rivals(self, duels: DuelCounts) -> jax.Array:
         p = duels.share
-        best = self.best(duels, jnp.ones(self.n_arms, bool))
+        best = self.best(duels, jnp.any(duels.count > 0.0, axis=1))  # arms that were never available lose no duel
         gap = p[best] - 0.5
         regret = jnp.maximum(gap[:, None] + gap, _LEAST)
         divergence = jnp.maximum(bernoulli.divergence(p, 0.5 - p), jnp.finfo(p.dtype).tiny)

@@ -145,6 +145,13 @@ def test_the_opening_of_rmed2fh():
     assert learner.exploration_rounds == 80 and RMED2FH.theory(n_arms=2, horizon=1).first_duels == 1
 
 
+def test_the_fixed_opponents_of_rmed2fh_do_not_depend_on_an_arm_without_duels(rng):
+    wins = rng.integers(1, 9, size=(4, 4)).astype(float) * (1.0 - np.eye(4))
+    rivals = RMED2FH(n_arms=4, first_duels=2).fixed_rivals(duel_counts(wins))
+    found = RMED2FH(n_arms=5, first_duels=2).fixed_rivals(duel_counts(np.pad(wins, (1, 0))))
+    np.testing.assert_array_equal(found[1:], rivals + 1)
+
+
 @pytest.mark.slow
 def test_sparring_learners_see_their_own_side(rng, key):
     """Each player's state is that of the learner alone on its arms and wins."""
