@@ -329,20 +329,20 @@ def _trace_without_draws(trace: Callable[[], T], digests: Callable[[T], list[str
 
 def _trace_and_watch(trace: Callable[[], T]) -> tuple[T, bool]:
     """Trace functions; return the traces, and whether anything was drawn from a global generator during tracing."""
-    before = _global_generators()
-    return trace(), _global_generators() != before
+    before = global_generators()
+    return trace(), global_generators() != before
 
 
 def _other_threads_draw() -> bool:
     """Return whether other threads draw from a global generator within about a second."""
     if threading.active_count() == 1:
         return False
-    before = _global_generators()
+    before = global_generators()
     time.sleep(_WATCH_S)
-    return _global_generators() != before
+    return global_generators() != before
 
 
-def _global_generators() -> tuple[Any, ...]:
+def global_generators() -> tuple[Any, ...]:
     """Return the states of the global generators of NumPy and Python."""
     name, words, *position = np.random.get_state()  # noqa: NPY002
     return name, np.asarray(words).tobytes(), *position, random.getstate()

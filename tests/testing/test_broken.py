@@ -422,6 +422,16 @@ def test_a_broken_promise_is_found(check, broken, message):
         check(broken(), ENVIRONMENT)
 
 
+def test_a_global_draw_is_found_although_all_traces_are_equal():
+    @pytree
+    class RarelyTies(Greedy):
+        def select(self, key, t, state, obs):
+            return super().select(key, t, state + (np.random.random() > 2.0), obs)  # noqa: NPY002
+
+    with pytest.raises(AssertionError, match=r"RarelyTies.select gives a different program .* drawn once"):
+        contract.select_is_read_only(RarelyTies(), ENVIRONMENT)
+
+
 def test_a_nan_in_the_state_of_the_environment_is_named():
     @pytree
     class Decays(HeavyTailed):
