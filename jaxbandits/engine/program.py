@@ -12,7 +12,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import random
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_structure
 from jaxbandits.base.foreign import has_foreign_code, is_own_file
+from jaxbandits.base.generators import generator_states, generators_of
 from jaxbandits.base.pytree import ArrayLike, PyTree, map_traced
 from jaxbandits.engine import loop
 from jaxbandits.engine.loop import Carry, TracedTrial
@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 BLOCK = 64  # number of rounds in one call of a `BlockProgram`
 _NO_RECORD_POINT = 2**31 - 1
-_WATCH_S = 1.2  # seconds for which the global generators are watched, longer than two heartbeats of Dask
+_WATCH_S = 1.2  # seconds for which the generators are watched, longer than two heartbeats of Dask
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -273,7 +273,7 @@ def trace_anew(
       The traces, and whether they contain foreign code.
 
     Raises:
-      InputError: if code draws with a global generator of NumPy or Python, or reads a clock, during tracing.
+      InputError: if code draws with a generator of NumPy or Python, or reads a clock, during tracing.
     """
 
     def digests(traced: T) -> list[str]:
@@ -283,16 +283,17 @@ def trace_anew(
         return any(map(_holds_foreign_code, functions(traced)))
 
     is_foreign, agreed = has_foreign_code(*objects), _agreements.get(key)
+    generators = generators_of(*objects) if is_foreign else ()
     if is_foreign and agreed is not None:
         with ignore_cached_traces(serve_own_code=not agreed.holds_foreign_code):
-            only, has_drawn = _trace_and_watch(trace)
+            only, has_drawn = _trace_and_watch(trace, generators)
         if not has_drawn and agreed == _Agreement(digests(only), holds_foreign_code(only)):
             return only, True
     if not is_foreign:  # since no code of this package draws from a global generator
         first = trace()
         if not holds_foreign_code(first):
             return first, False
-    first = _trace_without_draws(trace, digests)
+    first = _trace_without_draws(trace, digests, generators)
     holds = holds_foreign_code(first)
     with ignore_cached_traces(serve_own_code=not holds):
         second = trace()
@@ -307,8 +308,8 @@ def trace_anew(
     return second, True
 
 
-def _trace_without_draws(trace: Callable[[], T], digests: Callable[[T], list[str]]) -> T:
-    """Trace functions that do not draw from a global generator.
+def _trace_without_draws(trace: Callable[[], T], digests: Callable[[T], list[str]], generators: Sequence[Any]) -> T:
+    """Trace functions that draw neither from a global generator nor from one of `generators`.
 
     Other threads may draw at the same time: a worker of Dask does so with each of its heartbeats, twice a second. If
     they do, the function is assumed to draw nothing if four of its traces agree.
@@ -316,36 +317,32 @@ def _trace_without_draws(trace: Callable[[], T], digests: Callable[[T], list[str
     Raises:
       InputError: for a function that draws.
     """
-    first, has_drawn = _trace_and_watch(trace)
+    first, has_drawn = _trace_and_watch(trace, generators)
     if not has_drawn:
         return first
-    second, has_drawn = _trace_and_watch(trace)
+    second, has_drawn = _trace_and_watch(trace, generators)
     if not has_drawn:
         return second
-    if not _other_threads_draw() or any(digests(traced) != digests(first) for traced in (second, trace(), trace())):
+    if not _other_threads_draw(generators) or any(
+        digests(traced) != digests(first) for traced in (second, trace(), trace())
+    ):
         raise InputError(FROZEN)
     return second
 
 
-def _trace_and_watch(trace: Callable[[], T]) -> tuple[T, bool]:
-    """Trace functions; return the traces, and whether anything was drawn from a global generator during tracing."""
-    before = global_generators()
-    return trace(), global_generators() != before
+def _trace_and_watch(trace: Callable[[], T], generators: Sequence[Any]) -> tuple[T, bool]:
+    """Trace functions; return the traces, and whether anything was drawn from a generator during tracing."""
+    before = generator_states(generators)
+    return trace(), generator_states(generators) != before
 
 
-def _other_threads_draw() -> bool:
-    """Return whether other threads draw from a global generator within about a second."""
+def _other_threads_draw(generators: Sequence[Any]) -> bool:
+    """Return whether other threads draw from a generator within about a second."""
     if threading.active_count() == 1:
         return False
-    before = global_generators()
+    before = generator_states(generators)
     time.sleep(_WATCH_S)
-    return global_generators() != before
-
-
-def global_generators() -> tuple[Any, ...]:
-    """Return the states of the global generators of NumPy and Python."""
-    name, words, *position = np.random.get_state()  # noqa: NPY002
-    return name, np.asarray(words).tobytes(), *position, random.getstate()
+    return generator_states(generators) != before
 
 
 def _holds_foreign_code(function: TracedFunction) -> bool:

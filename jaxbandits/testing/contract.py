@@ -18,9 +18,9 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.foreign import has_foreign_code
+from jaxbandits.base.generators import generator_states, generators_of
 from jaxbandits.base.pytree import as_arrays, field_table, replace, validate
 from jaxbandits.engine.loop import Carry, init_trial, play_round
-from jaxbandits.engine.program import global_generators
 from jaxbandits.programs import compilation
 from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.testing import rehearsal, speed
@@ -44,7 +44,6 @@ from jaxbandits.types import (
 )
 
 _ROUNDS = 40
-_REPEATS = 4  # number of further traces of foreign code
 _LONG = 2_000  # largest number of rounds of a check
 _ARGUMENTS = {
     "init": ["key"],
@@ -183,23 +182,22 @@ def state_shape_is_fixed(algorithm: Algorithm, environment: Environment) -> None
 
 def select_is_read_only(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that no method uses its key twice, and that tracing a method again gives the same program."""
-    is_foreign = has_foreign_code(algorithm, environment)
+    generators = generators_of(algorithm, environment) if has_foreign_code(algorithm, environment) else ()
     for call in rehearsal.rehearse(algorithm, environment).values():
         message = rehearsal.find_repeated_key(call)
         assert message is None, message
-        # State that a method keeps in Python (an attribute, a generator of its own) changes a later trace. A draw of one
-        # of three arms is often the same again, so that draws from global generators are noticed by their states.
+        # State that a method keeps in Python (an attribute, a counter) changes the second trace. A draw of one of three
+        # arms is often the same again, so that draws are noticed by the states of the generators.
         changed = (
             f"{call.name} gives a different program when it is traced again: random numbers of NumPy or Python are "
             "drawn once and never change (draw with the key: jaxbandits.rng, jax.random), and values that a method "
             "keeps belong in the state"
         )
-        before = global_generators()
-        for _ in range(_REPEATS if is_foreign else 1):
-            again = rehearsal.trace(call)
-            assert str(call.program.jaxpr) == str(again.jaxpr) and global_generators() == before, changed
-            with translate(changed):
-                chex.assert_trees_all_equal(call.program.consts, again.consts)
+        before = generator_states(generators)
+        again = rehearsal.trace(call)
+        assert str(call.program.jaxpr) == str(again.jaxpr) and generator_states(generators) == before, changed
+        with translate(changed):
+            chex.assert_trees_all_equal(call.program.consts, again.consts)
 
 
 def masked_arms_are_never_played(algorithm: Algorithm, environment: Environment) -> None:
