@@ -11,6 +11,7 @@ import numpy as np
 from jaxbandits.base.foreign import is_own_function
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_WITHOUT_GENERATORS = frozenset(("builtins", "jax", "jaxlib", "numpy", __name__.partition(".")[0]))
 _MOST = 20_000  # largest number of objects that are searched, in case one leads into a large library
 
 
@@ -55,8 +56,9 @@ def _reached_from(obj: Any) -> Iterator[Any]:
     elif isinstance(obj, property):
         yield obj.fget
     elif isinstance(obj, type):
-        for base in obj.__mro__[:-1]:
-            yield from vars(base).values()
+        for base in obj.__mro__:
+            if base.__module__.partition(".")[0] not in _WITHOUT_GENERATORS:
+                yield from vars(base).values()
     elif not isinstance(obj, types.ModuleType):
         yield type(obj)
         yield from getattr(obj, "__dict__", {}).values()
