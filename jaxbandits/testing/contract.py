@@ -189,9 +189,9 @@ def select_is_read_only(algorithm: Algorithm, environment: Environment) -> None:
         # State that a method keeps in Python (an attribute, a counter) changes the second trace. A draw of one of three
         # arms is often the same again, so that draws are noticed by the states of the generators.
         changed = (
-            f"{call.name} gives a different program when it is traced again: random numbers of NumPy or Python are "
-            "drawn once and never change (draw with the key: jaxbandits.rng, jax.random), and values that a method "
-            "keeps belong in the state"
+            f"{call.name} gives a different program when it is traced again, or draws numbers during tracing: random "
+            "numbers of NumPy or Python are drawn once and never change (draw with the key: jaxbandits.rng, "
+            "jax.random), and values that a method keeps belong in the state"
         )
         before = generator_states(generators)
         again = rehearsal.trace(call)

@@ -358,7 +358,7 @@ class Exp4(Learner):
         self.advice = []
 
     def left(self, advice, mask):
-        """What experts advise on the available arms: all of them equally if they named none."""
+        """Return the advice on the available arms; an expert who named none of them advises all equally."""
         rows = [np.where(mask, e, 0.0) if (e * mask).sum() > 0 else mask.astype(float) for e in advice]
         return np.array([row / row.sum() for row in rows])
 

@@ -297,7 +297,7 @@ TRACED = [
     ),
     (SizeFromAField, r"SizeFromAField.init, line \d+ .* needs a value that is known only .* sizes static\(\) fields"),
     (KeepsItInTheObject, r"KeepsItInTheObject.update, line \d+ .* is frozen: values that change belong in the state"),
-    (NumpyRandomness, "NumpyRandomness.select gives a different program when it is traced again: random numbers of"),
+    (NumpyRandomness, "NumpyRandomness.select gives a different program when it is traced again, or draws numbers"),
     (Hides, "Hides.update gives a different program when it is traced again.* belong in the state"),
     (NeedsMore, "NeedsMore.feedback: the algorithm needs Gradient.*gives ScaledReward.*, without loss, grad"),
     (WithoutFeedback, "WithoutFeedback has no feedback: declare the feedback it receives, as `feedback: ClassVar"),
