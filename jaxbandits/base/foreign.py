@@ -1,4 +1,4 @@
-"""Detection of foreign code: classes and functions from outside this package, JAX and the standard library."""
+"""Detection of foreign code: classes and functions from outside this package, JAX, optax and the standard library."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
 def has_foreign_code(*objects: Any) -> bool:
     """Return whether objects contain foreign code, directly or in their fields or in containers.
 
-    Foreign code is a class from outside this package, a function from outside this package, JAX and the standard
+    Foreign code is a class from outside this package, a function from outside this package, JAX, optax and the standard
     library (also if it replaces a method of this package), a function with a closure, or an object of an unknown type.
     """
     seen: set[int] = set()
@@ -52,7 +52,7 @@ def is_own_class(cls: type) -> bool:
 
 
 def is_own_function(function: object) -> bool:
-    """Return whether a function is of this package, JAX or the standard library, or generated for an own dataclass."""
+    """Return whether a function is of a file for which `is_own_file` holds, or generated for an own dataclass."""
     code = getattr(function, "__code__", None)
     if code is None:
         return False
@@ -69,20 +69,20 @@ def is_own_module(module: types.ModuleType) -> bool:
 
 @functools.cache
 def is_own_file(name: str) -> bool:
-    """Return whether a file belongs to this package, to JAX, or to the standard library."""
+    """Return whether a file belongs to this package, to JAX, to optax, or to the standard library."""
     path = Path(name)
-    if path.is_relative_to(_STANDARD) and "site-packages" in path.relative_to(_STANDARD).parts:
-        return path.is_relative_to(_PACKAGE) or path.is_relative_to(_JAX)
-    return any(path.is_relative_to(root) for root in (_PACKAGE, _JAX, _STANDARD))
+    if any(path.is_relative_to(root) for root in _OWN):
+        return True
+    return path.is_relative_to(_STANDARD) and "site-packages" not in path.relative_to(_STANDARD).parts
 
 
-def _directory_of_jax() -> Path:
-    """Return the directory in which JAX is installed, without importing it."""
-    spec = importlib.util.find_spec("jax")
+def _directory_of(package: str) -> Path:
+    """Return the directory in which a package is installed, without importing it."""
+    spec = importlib.util.find_spec(package)
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else _PACKAGE
 
 
-_JAX, _STANDARD = _directory_of_jax(), Path(sysconfig.get_path("stdlib"))
+_OWN, _STANDARD = (_PACKAGE, _directory_of("jax"), _directory_of("optax")), Path(sysconfig.get_path("stdlib"))
 
 
 def lack_of_identity(spec: Mapping[str, Any]) -> str:

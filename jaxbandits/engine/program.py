@@ -1,9 +1,9 @@
 """Compiled programs. One program, which starts trials and plays their rounds, serves every batch of a job.
 
 A program depends on the structure of algorithm and environment, the shapes of shared data, the batch width, the number
-of record points per call and the device, but not on hyperparameter values, seeds or the horizon. Every run traces its
-trials anew, since code may have changed (`trace_anew`); `programs.compilation` finds compiled functions by these
-traces.
+of record points per call and the device, but not on hyperparameter values, seeds or the horizon. Every run traces
+trials with a user's code anew, since it may have changed (`trace_anew`); `programs.compilation` finds compiled
+functions by these traces.
 """
 
 import abc
@@ -47,9 +47,10 @@ from jaxbandits.programs.compilation import (
     get_function,
 )
 from jaxbandits.programs.gpu_graphs import target_of
+from jaxbandits.programs.kept_traces import KeptTraces, kept_traces
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import source_files
-from jaxbandits.tracing.settings import settings_for_threads
+from jaxbandits.tracing.settings import settings, settings_for_threads
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import Algorithm, Environment, InitFromObs, RebuildsInstance
 
@@ -168,7 +169,7 @@ class TraceCache:
     """Cache of the traces of trials, one for each structure of algorithm and environment, and of their programs.
 
     A cache serves one call of a user, since code may change before the next call (when a notebook cell runs again, or a
-    global is set).
+    global is set). Traces of code of this package serve later calls as well (`programs.kept_traces`).
     """
 
     def __init__(self) -> None:
@@ -199,11 +200,20 @@ class TraceCache:
 
         key = (meters, device_target, exact_structure(shapes), _types(shapes))
 
-        def build() -> TracedTrial:
+        def build() -> tuple[TracedTrial, bool]:
             trial, is_foreign = trace_anew(key, trace, lambda trial: trial.functions, *pair, meters)
-            return dataclasses.replace(trial, is_foreign=is_foreign)
+            return dataclasses.replace(trial, is_foreign=is_foreign), not is_foreign
 
-        return self._traces.get(key, build)
+        def get_kept() -> TracedTrial:
+            if has_foreign_code(*pair, meters):
+                return build()[0]
+            return self._kept.get((key, digest(settings())), build)
+
+        return self._traces.get(key, get_kept)
+
+    @functools.cached_property
+    def _kept(self) -> KeptTraces:
+        return kept_traces()
 
     def prepare(
         self,

@@ -82,6 +82,11 @@ class LRUCache:
                 future.set_exception(error)
         return future.result()
 
+    def discard(self, key: Hashable) -> None:
+        """Drop the value of a key, if there is one; while it is being built, the threads that wait still receive it."""
+        with self._lock:
+            self._values.pop(key, None)
+
     def clear(self) -> None:
         """Drop all values."""
         with self._lock:

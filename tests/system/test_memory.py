@@ -18,6 +18,7 @@ from jaxbandits.engine import driver, program
 from jaxbandits.engine.plan import Job
 from jaxbandits.engine.width import bytes_of
 from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.programs import kept_traces
 from jaxbandits.types import Gradient, narrow
 from tests.toy_problems import Noisy, Slow
 
@@ -65,14 +66,16 @@ def test_different_problems_do_not_fill_the_memory():
 
 @pytest.mark.slow
 def test_traces_of_evicted_problems_are_freed(monkeypatch):
-    """JAX drops its traces of a problem once the cache of its run has dropped it."""
+    """Only JAX's own caches, which are bounded, hold traces of a problem that the cache of its run has dropped."""
     monkeypatch.setattr(program, "MAX_COMPILED", 3)
+    monkeypatch.setattr(kept_traces, "MAX_KEPT", 3)
     monkeypatch.setattr(program, "has_foreign_code", lambda *objects: False)
     cache = program.TraceCache()
 
     def traces(first):
         for work in range(first, first + 6):
             cache.get((), as_arrays(Slow(work=work)), as_arrays(Noisy()))
+        jax.clear_caches()
         gc.collect()
         return sum(type(obj).__name__ == "Jaxpr" for obj in gc.get_objects())
 

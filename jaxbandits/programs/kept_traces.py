@@ -1,0 +1,173 @@
+"""Traces that later calls use again, as long as the code from which they were made is unchanged.
+
+Only traces of code of this package, JAX and optax are kept: what other code reads cannot be listed. A `CodeSnapshot`
+lists what code of this package reads: the variables of its modules, the members of its classes, and the names that it
+imports from JAX, optax, NumPy and the standard library. Names in private modules of JAX are not in the list.
+"""
+
+import functools
+import operator
+import sys
+import threading
+import types
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, TypeVar
+
+import jax
+
+from jaxbandits.programs.compilation import LRUCache
+
+T = TypeVar("T")
+
+MAX_KEPT = 64  # traces of trials, some hundred kilobytes to tens of megabytes each
+
+_PACKAGE = __name__.partition(".")[0]
+_LIBRARIES = frozenset(("jax", "optax", "numpy", "builtins", "math", "functools", "itertools"))
+
+
+class CodeSnapshot:
+    """List of the variables and functions that code of this package reads, at the time of construction."""
+
+    def __init__(self) -> None:
+        self._modules = _modules()
+        self._namespaces = _namespaces(self._modules.values())
+        self._values = self._read_values()
+        self._functions = list({id(f): f for value in self._values for f in _functions_in(value)}.values())
+        self._definitions = self._read_definitions()
+
+    def is_current(self) -> bool:
+        """Return whether nothing in the list has been replaced and nothing but imported modules has been added."""
+        values = self._read_values()
+        if not _are_identical(values, self._values):
+            known = set(map(id, self._values))
+            values = [x for x in values if id(x) in known or not isinstance(x, types.ModuleType)]
+        return (
+            _are_identical(values, self._values)
+            and _are_identical(self._read_definitions(), self._definitions)
+            and _are_identical(list(map(sys.modules.get, self._modules)), list(self._modules.values()))
+        )
+
+    def is_complete(self) -> bool:
+        """Return whether no module has been imported since."""
+        return _modules().keys() == self._modules.keys()
+
+    def _read_values(self) -> list[Any]:
+        return list(chain.from_iterable(namespace.values() for namespace in self._namespaces))
+
+    def _read_definitions(self) -> list[Any]:
+        """Return the code and the default values of all functions, which can be replaced within a function."""
+        codes = map(operator.attrgetter("__code__"), self._functions)
+        return [*codes, *map(operator.attrgetter("__defaults__"), self._functions)]
+
+
+class KeptTraces:
+    """Cache of the traces that were made by one version of the code."""
+
+    def __init__(self) -> None:
+        self._code = CodeSnapshot()
+        self._traces = LRUCache(MAX_KEPT)
+
+    def are_current(self) -> bool:
+        """Return whether the code is still that of the traces."""
+        if not self._code.is_current():
+            return False
+        if not self._code.is_complete():
+            self._code = CodeSnapshot()
+        return True
+
+    def get(self, key: Hashable, trace: Callable[[], tuple[T, bool]]) -> T:
+        """Return the trace of a key, which `trace` makes if there is none.
+
+        Args:
+          key: everything except code that determines the trace.
+          trace: function that returns a trace, and whether it contains only code of this package, JAX and optax. Other
+            traces are not kept, nor are those during which code changed.
+        """
+
+        def trace_and_check() -> T:
+            traced, is_own = trace()
+            if not (is_own and self.are_current()):
+                self._traces.discard(key)
+            return traced
+
+        return self._traces.get(key, trace_and_check)
+
+
+# A list of at most one item, since a variable that is assigned would change the snapshot of this module.
+_kept: list[KeptTraces] = []
+_lock = threading.Lock()
+
+
+def kept_traces() -> KeptTraces:
+    """Return the traces that were made by the present code."""
+    with _lock:
+        if not _kept or not _kept[0].are_current():
+            _kept[:] = [KeptTraces()]
+        return _kept[0]
+
+
+def drop_kept_traces() -> None:
+    """Drop all kept traces."""
+    with _lock:
+        _kept.clear()
+
+
+def _modules() -> dict[str, types.ModuleType]:
+    """Return the imported modules of this package, and the public ones of the libraries that it uses, by their name."""
+    return {name: module for name, module in sys.modules.copy().items() if _is_read(name)}
+
+
+@functools.cache
+def _is_read(name: str) -> bool:
+    root, *parts = name.split(".")
+    return root == _PACKAGE or (root in _LIBRARIES and not any(part.startswith("_") for part in parts))
+
+
+def _namespaces(modules: Iterable[types.ModuleType]) -> list[Mapping[Any, Any]]:
+    """Return the variables of modules and, in this package, the members of their classes and the dicts among both."""
+    found: list[Mapping[Any, Any]] = [vars(module) for module in modules if not _is_own(module.__name__)]
+    left: list[Mapping[Any, Any]] = [vars(module) for module in modules if _is_own(module.__name__)]
+    seen: set[int] = set()
+    while left:
+        namespace = left.pop()
+        found.append(namespace)
+        for name, value in list(namespace.items()):  # another thread may import a module
+            is_table = type(value) is dict and not str(name).startswith("__")
+            if id(value) not in seen and (is_table or (isinstance(value, type) and _is_own(value.__module__))):
+                seen.add(id(value))
+                left.append(value if is_table else vars(value))
+    return found
+
+
+def _is_own(module_name: str) -> bool:
+    return module_name.partition(".")[0] == _PACKAGE
+
+
+def _functions_in(value: Any) -> Iterator[types.FunctionType]:
+    """Yield the functions of this package behind a variable or a member of a class, and those that they wrap."""
+    while value is not None:
+        if isinstance(value, types.FunctionType):
+            if not _is_own(value.__module__ or ""):
+                return
+            yield value
+            value = vars(value).get("__wrapped__")
+        elif (attribute := _FUNCTION_IN.get(type(value))) is not None:
+            value = getattr(value, attribute)
+        else:
+            return
+
+
+_FUNCTION_IN = {
+    staticmethod: "__func__",
+    classmethod: "__func__",
+    property: "fget",
+    functools.cached_property: "func",
+    type(functools.cache(_is_own)): "__wrapped__",
+    type(jax.jit(_is_own)): "__wrapped__",
+    jax.custom_jvp: "fun",
+}
+
+
+def _are_identical(values: list[Any], others: list[Any]) -> bool:
+    return len(values) == len(others) and all(map(operator.is_, values, others))
