@@ -133,10 +133,15 @@ def _namespaces(modules: Iterable[types.ModuleType]) -> list[Mapping[Any, Any]]:
         namespace = left.pop()
         found.append(namespace)
         for name, value in list(namespace.items()):  # another thread may import a module
-            is_table = type(value) is dict and not str(name).startswith("__")
-            if id(value) not in seen and (is_table or (isinstance(value, type) and _is_own(value.__module__))):
-                seen.add(id(value))
-                left.append(value if is_table else vars(value))
+            if id(value) in seen:
+                continue
+            if type(value) is dict and not str(name).startswith("__"):
+                left.append(value)
+            elif isinstance(value, type) and _is_own(value.__module__):
+                left.append(vars(value))
+            else:
+                continue
+            seen.add(id(value))
     return found
 
 
