@@ -7,7 +7,7 @@ import gc
 import jax
 
 from jaxbandits.programs.compilation import clear_compiled
-from jaxbandits.programs.kept_traces import drop_kept_traces
+from jaxbandits.programs.trace_store import drop_traces
 
 
 def release() -> None:
@@ -16,7 +16,7 @@ def release() -> None:
     The allocator of glibc otherwise keeps what compilers have freed: the process stays as large as the sum of its runs.
     """
     clear_compiled()
-    drop_kept_traces()
+    drop_traces()
     jax.clear_caches()
     gc.collect()
     with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library, or Windows

@@ -47,7 +47,7 @@ from jaxbandits.programs.compilation import (
     get_function,
 )
 from jaxbandits.programs.gpu_graphs import target_of
-from jaxbandits.programs.kept_traces import KeptTraces, kept_traces
+from jaxbandits.programs.trace_store import TraceStore, current_traces
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import source_files
 from jaxbandits.tracing.settings import settings, settings_for_threads
@@ -169,7 +169,7 @@ class TraceCache:
     """Cache of the traces of trials, one for each structure of algorithm and environment, and of their programs.
 
     A cache serves one call of a user, since code may change before the next call (when a notebook cell runs again, or a
-    global is set). Traces of code of this package serve later calls as well (`programs.kept_traces`).
+    global is set). Traces of code of this package serve later calls as well (`programs.trace_store`).
     """
 
     def __init__(self) -> None:
@@ -204,16 +204,16 @@ class TraceCache:
             trial, is_foreign = trace_anew(key, trace, lambda trial: trial.functions, *pair, meters)
             return dataclasses.replace(trial, is_foreign=is_foreign), not is_foreign
 
-        def get_kept() -> TracedTrial:
+        def get_trial() -> TracedTrial:
             if has_foreign_code(*pair, meters):
                 return build()[0]
-            return self._kept.get((key, digest(settings())), build)
+            return self._store.get((key, digest(settings())), build)
 
-        return self._traces.get(key, get_kept)
+        return self._traces.get(key, get_trial)
 
     @functools.cached_property
-    def _kept(self) -> KeptTraces:
-        return kept_traces()
+    def _store(self) -> TraceStore:
+        return current_traces()
 
     def prepare(
         self,

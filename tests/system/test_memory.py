@@ -18,7 +18,7 @@ from jaxbandits.engine import driver, program
 from jaxbandits.engine.plan import Job
 from jaxbandits.engine.width import bytes_of
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.programs import kept_traces
+from jaxbandits.programs import trace_store
 from jaxbandits.types import Gradient, narrow
 from tests.toy_problems import Noisy, Slow
 
@@ -68,7 +68,7 @@ def test_different_problems_do_not_fill_the_memory():
 def test_traces_of_evicted_problems_are_freed(monkeypatch):
     """Only JAX's own caches, which are bounded, hold traces of a problem that the cache of its run has dropped."""
     monkeypatch.setattr(program, "MAX_COMPILED", 3)
-    monkeypatch.setattr(kept_traces, "MAX_KEPT", 3)
+    monkeypatch.setattr(trace_store, "MAX_TRACES", 3)
     monkeypatch.setattr(program, "has_foreign_code", lambda *objects: False)
     cache = program.TraceCache()
 

@@ -21,7 +21,7 @@ from jaxbandits.engine.program import TraceCache
 from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms
 from jaxbandits.estimation import moments
 from jaxbandits.numerics import elementary
-from jaxbandits.programs.kept_traces import CodeSnapshot, drop_kept_traces
+from jaxbandits.programs.trace_store import CodeSnapshot, drop_traces
 from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmDecision
 
@@ -36,7 +36,7 @@ def play(learner=None, environment=None):
 
 
 @pytest.fixture
-def traced(monkeypatch):
+def traces(monkeypatch):
     """Return a list of the types of the learners that are traced."""
     seen, trace_trial = [], loop.trace_trial
 
@@ -48,42 +48,42 @@ def traced(monkeypatch):
     return seen
 
 
-def test_a_second_call_traces_nothing(traced):
+def test_a_second_call_traces_nothing(traces):
     first = play()
-    del traced[:]
+    del traces[:]
     np.testing.assert_array_equal(play(), first)
-    assert traced == []
+    assert traces == []
     play(UCB1(n_arms=3, exploration=0.5))  # values are arguments of the traces
-    assert traced == []
+    assert traces == []
 
 
-def test_another_structure_is_traced(traced):
+def test_another_structure_is_traced(traces):
     play()
-    del traced[:]
+    del traces[:]
     play(UCB1(n_arms=4), BernoulliArms(n_arms=4))
-    assert traced == [UCB1]
+    assert traces == [UCB1]
 
 
-def test_an_optimizer_of_optax_is_kept(traced):
+def test_an_optimizer_of_optax_is_kept(traces):
     momentum = models.Optimizer(make=optax.sgd, hyperparameters={"learning_rate": 0.01, "momentum": 0.9})
     network = models.Network(input_dim=2, n_arms=3, hidden=(4,), optimizer=momentum)
     learner = contextual.Bandit(model=network, rule=rules.Greedy())
     environment = contextual.LinearContexts(dim=2, n_arms=3)
     play(learner, environment)
-    del traced[:]
+    del traces[:]
     play(learner, environment)
-    assert traced == []
+    assert traces == []
 
 
-def test_a_users_learner_is_traced_in_every_call(traced):
+def test_a_users_learner_is_traced_in_every_call(traces):
     @pytree
     class Mine(UCB1):
         pass
 
     play(Mine(n_arms=3))
-    del traced[:]
+    del traces[:]
     play(Mine(n_arms=3))
-    assert traced
+    assert traces
 
 
 def worst_arm(self, key, t, state):
@@ -119,22 +119,22 @@ def test_changed_code_is_played(change, monkeypatch):
     with monkeypatch.context() as patch:
         CHANGES[change](patch)
         changed = play()
-        drop_kept_traces()
+        drop_traces()
         np.testing.assert_array_equal(changed, play())
         assert not np.array_equal(changed, before)
     np.testing.assert_array_equal(play(), before)
 
 
-def test_another_precision_is_traced(traced):
+def test_another_precision_is_traced(traces):
     with jax.enable_x64(False):
         play()
-    del traced[:]
+    del traces[:]
     with jax.enable_x64(True):
         play()
-    assert traced == [UCB1]
+    assert traces == [UCB1]
 
 
-def test_code_that_changes_during_a_trace_is_not_kept(traced, monkeypatch):
+def test_code_that_changes_during_a_trace_is_not_kept(traces, monkeypatch):
     """Another thread may change code and change it back between two calls."""
     index = UCB1.index
 
@@ -142,20 +142,20 @@ def test_code_that_changes_during_a_trace_is_not_kept(traced, monkeypatch):
         monkeypatch.setattr(UCB1, "index", index)
         return worst_arm(self, key, t, state)
 
-    drop_kept_traces()
+    drop_traces()
     monkeypatch.setattr(UCB1, "index", as_own(index_in_between))
     play()
-    del traced[:]
+    del traces[:]
     play()
-    assert traced == [UCB1]
+    assert traces == [UCB1]
 
 
-def test_a_released_process_holds_no_traces(traced):
+def test_a_released_process_holds_no_traces(traces):
     play()
     process_memory.release()
-    del traced[:]
+    del traces[:]
     play()
-    assert traced == [UCB1]
+    assert traces == [UCB1]
 
 
 def other_code(*args):
@@ -170,7 +170,7 @@ WITHIN = {  # changes within what a name of a module or a class refers to
     "default values": lambda patch: patch.setattr(index_policy.log_rounds, "__defaults__", (1,)),
     "property": set_code(Pulls.mean.fget),
     "class method": set_code(UCB1.example.__func__),
-    "cached property": set_code(vars(TraceCache)["_kept"].func),
+    "cached property": set_code(vars(TraceCache)["_store"].func),
     "cached function": set_code(moments._moments.__wrapped__),
     "custom derivative": set_code(elementary._log.fun.__wrapped__),
     "table": lambda patch: patch.setitem(MULTIPLIERS["oons"], "no constant", 1.0),

@@ -20,7 +20,7 @@ from jaxbandits.programs.compilation import LRUCache
 
 T = TypeVar("T")
 
-MAX_KEPT = 64  # traces of trials, some hundred kilobytes to tens of megabytes each
+MAX_TRACES = 64  # traces of trials, some hundred kilobytes to tens of megabytes each
 
 _PACKAGE = __name__.partition(".")[0]
 _LIBRARIES = frozenset(("jax", "optax", "numpy", "builtins", "math", "functools", "itertools"))
@@ -61,14 +61,14 @@ class CodeSnapshot:
         return [*codes, *map(operator.attrgetter("__defaults__"), self._functions)]
 
 
-class KeptTraces:
+class TraceStore:
     """Cache of the traces that were made by one version of the code."""
 
     def __init__(self) -> None:
         self._code = CodeSnapshot()
-        self._traces = LRUCache(MAX_KEPT)
+        self._traces = LRUCache(MAX_TRACES)
 
-    def are_current(self) -> bool:
+    def is_current(self) -> bool:
         """Return whether the code is still that of the traces."""
         if not self._code.is_current():
             return False
@@ -87,7 +87,7 @@ class KeptTraces:
 
         def trace_and_check() -> T:
             traced, is_own = trace()
-            if not (is_own and self.are_current()):
+            if not (is_own and self.is_current()):
                 self._traces.discard(key)
             return traced
 
@@ -95,22 +95,22 @@ class KeptTraces:
 
 
 # A list of at most one item, since a variable that is assigned would change the snapshot of this module.
-_kept: list[KeptTraces] = []
+_stores: list[TraceStore] = []
 _lock = threading.Lock()
 
 
-def kept_traces() -> KeptTraces:
+def current_traces() -> TraceStore:
     """Return the traces that were made by the present code."""
     with _lock:
-        if not _kept or not _kept[0].are_current():
-            _kept[:] = [KeptTraces()]
-        return _kept[0]
+        if not _stores or not _stores[0].is_current():
+            _stores[:] = [TraceStore()]
+        return _stores[0]
 
 
-def drop_kept_traces() -> None:
+def drop_traces() -> None:
     """Drop all kept traces."""
     with _lock:
-        _kept.clear()
+        _stores.clear()
 
 
 def _modules() -> dict[str, types.ModuleType]:
