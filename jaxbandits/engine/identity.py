@@ -17,6 +17,7 @@ from jaxbandits.base.foreign import has_foreign_code
 from jaxbandits.base.forms import JsonObject
 from jaxbandits.base.versions import versions
 from jaxbandits.engine.driver import prepare_job
+from jaxbandits.engine.grid import Point
 from jaxbandits.engine.jobs import LabelJobs, static_values
 from jaxbandits.engine.plan import Job, Plan
 from jaxbandits.engine.program import Device, TraceCache
@@ -65,7 +66,7 @@ def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identit
         name = f"{job.label} {len(jobs)}" if is_split else job.label
         while name in jobs:  # if another label already has this number
             name += "+"
-        points = _short([list(point.items()) for point in job.points])
+        points = _short(describe_points(job.points))
         jobs[name] = {**describe(job), "points": points, "seeds": job.n_seeds, "first_seed": job.first_seed}
     described = {"jobs": jobs, "base_seed": plan.base_seed}
     prepared = [prepare_job(job, devices[0], traces) for job in plan.jobs]
@@ -132,6 +133,13 @@ def describe(job: Job) -> dict[str, Any]:
     if job.arrays:
         spec["arrays"] = {field: [[name, to_spec(x)] for name, x in of.items()] for field, of in job.arrays.items()}
     return spec if job.compile == "full" else spec | {"compile": job.compile}
+
+
+def describe_points(points: Sequence[Point]) -> list[list[Any]]:
+    """Return the specification of points, as lists of fields and values; JSON has no infinities."""
+    from jaxbandits.catalogue import to_spec  # imported here for the same reason
+
+    return [[[field, to_spec(value)] for field, value in point.items()] for point in points]
 
 
 def digest_of_spec(obj: object) -> str:

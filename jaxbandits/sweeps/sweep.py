@@ -14,7 +14,7 @@ from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.forms import JsonObject
 from jaxbandits.engine.collect import metric_shapes
 from jaxbandits.engine.driver import trace_job
-from jaxbandits.engine.identity import job_spec, plan_spec, result_host_code
+from jaxbandits.engine.identity import describe_points, job_spec, plan_spec, result_host_code
 from jaxbandits.engine.jobs import LabelJobs, make_jobs
 from jaxbandits.engine.meters import Meter
 from jaxbandits.engine.options import COUNT, Options
@@ -225,8 +225,8 @@ def _divide(label: str, positions: Sequence[int], job: Job, spec: JsonObject, nu
             points = job.points[h : h + n_points]
             first, count = job.first_seed + s, min(n_seeds, job.n_seeds - s)
             part_job = dataclasses.replace(job, points=points, first_seed=first, n_seeds=count)
-            listed = [list(point.items()) for point in points]
-            name = digest({**common, "points": listed, "first_seed": first, "seeds": count})[:16]
+            described = {**common, "points": describe_points(points), "first_seed": first, "seeds": count}
+            name = digest(described)[:16]
             part_positions = tuple(positions[h : h + n_points])
             parts.append(Part(f"{number:03d}-{len(parts):05d}-{name}", label, part_job, part_positions))
     return parts

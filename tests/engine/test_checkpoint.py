@@ -271,6 +271,18 @@ def test_labels_that_look_like_numbered_jobs_are_guarded_too(tmp_path):
         run(0.5)
 
 
+@pytest.mark.parametrize("n_points", [2, 70])  # a specification holds up to 64 points, or else their digest
+def test_points_may_be_infinite(tmp_path, n_points):
+    def play(last):
+        points = {"environment.fail_at": [*np.arange(1.0, n_points), last]}
+        settings = RUN | {"record_points": 1, "checkpoint": tmp_path}
+        return sweep(Shrink(), Noisy(scale=1.0), 2, 1, grid=points, **settings).get("loss")
+
+    np.testing.assert_array_equal(play(np.inf), play(np.inf))
+    with pytest.raises(InputError, match="points"):
+        play(1e9)
+
+
 def test_two_writers_are_refused(tmp_path):
     with filelock.FileLock(str(tmp_path / ".lock")), pytest.raises(InputError, match="another process is writing"):
         simulate(Shrink(), Noisy(), 5, 2, checkpoint=tmp_path, **RUN)

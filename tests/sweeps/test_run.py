@@ -214,6 +214,16 @@ def test_names_of_parts_tell_configurations_apart():
     assert names == {part.name for part in plan_sweep(SWEEP).parts}
 
 
+def test_points_may_be_infinite(tmp_path, labels_of_parts):
+    points = {"environment.fail_at": [math.inf, 5.0, math.inf]}
+    sweep = change_sweep(algorithms={"swept": Grid(Shrink(), points)}, part_trials=40)
+    run(tmp_path, sweep)
+    found = run(tmp_path, sweep).load()["swept"]
+    assert len(labels_of_parts) == 3
+    assert [point["environment.fail_at"] for point in found.points] == points["environment.fail_at"]
+    np.testing.assert_array_equal(found.get("loss"), whole(sweep).get("loss"))
+
+
 def test_failed_parts_are_recorded_and_the_others_go_on(tmp_path, monkeypatch, capsys):
     original = driver.run
 
