@@ -1,5 +1,6 @@
 """Growth of a mean along a run, and times at which a metric reaches a threshold."""
 
+import functools
 import numbers
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -68,15 +69,11 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
             rows.append(Growth(label, point, found))
     header = ["label", f"growth exponent of mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %", "seeds"]
     digits = {label: digits_of_fields(trials.points) for label, trials in of.items()}
-    return ResultTable(
-        rows,
-        header,
-        lambda row: [
-            point_label(row.label, row.point, digits[row.label]),
-            *interval(row.exponent),
-            str(row.exponent.n),
-        ],
-    )
+    return ResultTable(rows, header, functools.partial(_growth_cells, digits))
+
+
+def _growth_cells(digits: Mapping[str, Mapping[str, int]], row: Growth) -> list[str]:
+    return [point_label(row.label, row.point, digits[row.label]), *interval(row.exponent), str(row.exponent.n)]
 
 
 def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
@@ -137,16 +134,12 @@ def hitting_times(
     what = f"{metric.replace('_', ' ')} {'>=' if above else '<='} {number(float(threshold))}"
     header = ["label", f"share with {what}", f"{100.0 * level:g} %", "median round", f"{100.0 * level:g} %", "seeds"]
     digits = {label: digits_of_fields(trials.points) for label, trials in of.items()}
-    return ResultTable(
-        rows,
-        header,
-        lambda row: [
-            point_label(row.label, row.point, digits[row.label]),
-            *interval(row.share),
-            *interval(row.median),
-            str(row.share.n),
-        ],
-    )
+    return ResultTable(rows, header, functools.partial(_hitting_cells, digits))
+
+
+def _hitting_cells(digits: Mapping[str, Mapping[str, int]], row: HittingTime) -> list[str]:
+    name = point_label(row.label, row.point, digits[row.label])
+    return [name, *interval(row.share), *interval(row.median), str(row.share.n)]
 
 
 def _median(values: np.ndarray, level: float) -> Estimate:

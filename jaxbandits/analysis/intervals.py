@@ -82,13 +82,14 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
     scaled = np.ldexp(values, -np.expand_dims(power, axis)) if power.any() else values
     with np.errstate(over="ignore"):
         error = np.ldexp(scaled.std(axis=axis, ddof=1) / np.sqrt(n), power)
-
-    def at(level: float) -> tuple[Any, Any]:
-        half = student_quantile(n - 1, 0.5 + checked_level(level) / 2.0) * error
-        return mean - half, mean + half
-
+    at = functools.partial(_student_ends, mean, error, n)  # not a closure, which could not be pickled
     same = bool((np.ptp(values, axis=axis) == 0.0).all())
     return Estimate(mean, *at(level), n, interval_at=at, deterministic=same)
+
+
+def _student_ends(mean: np.ndarray, error: np.ndarray, n: int, level: float) -> tuple[Any, Any]:
+    half = student_quantile(n - 1, 0.5 + checked_level(level) / 2.0) * error
+    return mean - half, mean + half
 
 
 def power_of_two(largest: np.ndarray) -> np.ndarray:
@@ -121,12 +122,13 @@ def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> E
     inside = found.interval_at
     if inside is None or (values < 0.0).any():
         return found
-
-    def at(level: float) -> tuple[Any, Any]:
-        low, high = inside(level)
-        return np.maximum(low, 0.0), high
-
+    at = functools.partial(_ends_above_zero, inside)
     return found._replace(low=np.maximum(found.low, 0.0), interval_at=at)
+
+
+def _ends_above_zero(inside: Intervals, level: float) -> tuple[Any, Any]:
+    low, high = inside(level)
+    return np.maximum(low, 0.0), high
 
 
 def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:

@@ -34,6 +34,10 @@ class TextTable(str):
         table.header, table.rows, table._notes = list(header), [list(row) for row in rows], dict(notes or {})
         return table
 
+    def __reduce__(self) -> tuple[type[Self], tuple[list[str], list[list[str]], dict[str, str]]]:
+        """Return the class and its arguments, by which a table is copied and unpickled."""
+        return type(self), (self.header, self.rows, self._notes)
+
     def __repr__(self) -> str:
         """Return the table."""
         return str(self)

@@ -1,5 +1,7 @@
 """Labels that differ in points, seeds, record points and metrics; summaries, paired differences, their warnings."""
 
+import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -21,6 +23,19 @@ def test_a_result_is_iterated_like_a_mapping():
     result = factories.result()
     assert list(result.keys()) == list(result) and list(result.values()) == [result[label] for label in result]
     assert dict(result.items()) == dict(result) == result.trials
+
+
+def test_tables_and_estimates_are_copied_and_pickled():
+    result = factories.result()
+    table, best = _quiet(result.table, "regret"), result.best("regret")
+    found = [result, table, result.pairs("regret", points=[0]), result.growth("loss", since=0.0), best]
+    found += [result.time_to("regret", 3.0), result.paired_difference("swept", "swept")]
+    for one in found:
+        for same in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one), copy.copy(one)):
+            assert type(same) is type(one) and repr(same) == repr(one)
+    estimate = pickle.loads(pickle.dumps(best["swept"].estimate))
+    np.testing.assert_array_equal(estimate.interval_at(0.95), estimate[1:3])
+    assert pickle.loads(pickle.dumps(table))._repr_html_() == table._repr_html_()
 
 
 def test_labels_keep_their_own_shapes():
