@@ -173,10 +173,10 @@ def make_sweep(document: Document) -> Sweep:
 def _object(role: str, name: str, table: JsonObject, source: str) -> tuple[Any, list[SweptField]]:
     """Return an algorithm or environment with swept fields at their first value, and its swept fields."""
     where, registry = f"{source}: {role}.{name}", _TABLES[role]
-    if table.get("type") not in registry:
-        if not isinstance(table.get("type"), str):
-            given = f", got {format_value(table['type'])}" if "type" in table else ""
-            raise InputError(f"{where}: needs a type, such as {next(iter(registry))!r}{given}")
+    if not isinstance(table.get("type"), str):
+        given = f", got {format_value(table['type'])}" if "type" in table else ""
+        raise InputError(f"{where}: needs a type, such as {next(iter(registry))!r}{given}")
+    if table["type"] not in registry:
         raise InputError(f"{where}.type: {unknown_name(role.removesuffix('s'), table['type'], registry)}")
     spec, swept = fields.split(table, where)
     obj = catalogue.from_spec(spec, where=where)

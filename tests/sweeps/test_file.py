@@ -142,6 +142,7 @@ def test_mistakes_in_overrides(write, override, message):
         ('"linear/oful"', '"linear/ofull"', r"algorithms.oful.type: unknown algorithm 'linear/ofull'; did you mean"),
         ('"linear/oful"', '"linear/heavy_tailed"', r"algorithms.oful.type: unknown algorithm"),
         ('type = "linear/oful"', "", "algorithms.oful: needs a type"),
+        ('"linear/oful"', '["linear/oful"]', r"algorithms.oful: needs a type, such as .*, got \['linear/oful'\]"),
         ("ridge =", "rigde =", r"mine.toml: algorithms.oful: unknown field of OFUL 'rigde'; did you mean 'ridge'"),
         ("{ logspace = [0.1, 1.0], n = 2 }", "-1.0", r"mine.toml: algorithms.oful.ridge must lie in \(0, inf\)"),
         ("{ logspace = [0.1, 1.0], n = 2 }", "{ values = [1.0, -1.0] }", r"algorithms.oful.ridge must lie in"),
