@@ -247,8 +247,8 @@ class Trials:
         """Return the positions of some points.
 
         Args:
-          points: mapping from fields to one or several values, or list of positions; by default all points. Numbers
-            that differ only by rounding count as equal.
+          points: mapping from fields to one or several values, or list of positions; by default all points. If no
+            point has exactly the given number, numbers that differ from it only by rounding count as equal.
 
         Raises:
           InputError: for an unknown field, a value that no point has, or a position out of range.
@@ -272,11 +272,14 @@ class Trials:
             several = _entries(wanted) if isinstance(wanted, (list, tuple, range, np.ndarray)) else [wanted]
             if not several:
                 raise InputError(f"the list of values of {field} is empty")
+            chosen: set[int] = set()
             for value in several:
-                if not any(_same(point[field], value) for point in self.points):
+                found = _positions([point[field] for point in self.points], value)
+                if not found:
                     has = ", ".join(map(str, dict.fromkeys(point[field] for point in self.points)))
                     raise InputError(f"no point has {field}={format_value(value)}; its values are {has[:200]}")
-            kept = [i for i in kept if any(_same(self.points[i][field], value) for value in several)]
+                chosen.update(found)
+            kept = [i for i in kept if i in chosen]
         if not kept:
             raise InputError(f"no point has all of {_text(points)}")
         return kept
@@ -334,6 +337,12 @@ def _index(name: str, index: object, n: int) -> int:
     if isinstance(index, bool) or not isinstance(index, numbers.Integral) or not -n <= int(index) < n:
         raise InputError(f"{name} must be an index below {n}, got {format_value(index)}")
     return int(index) % n
+
+
+def _positions(values: Sequence[Any], wanted: object) -> list[int]:
+    """Return the positions of the values that equal the wanted value, exactly or, if none does, up to rounding."""
+    found = [i for i, value in enumerate(values) if _same(value, wanted)]
+    return [i for i in found if values[i] == wanted] or found
 
 
 def _same(a: object, b: object) -> bool:

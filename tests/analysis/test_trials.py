@@ -95,6 +95,14 @@ def test_large_whole_numbers_are_not_equal_up_to_rounding():
     assert trials.indices({"id": 2**31 + 1}) == [1] and trials.indices({"id": 0.3}) == [3]
 
 
+def test_numbers_are_equal_up_to_rounding_only_if_none_is_exactly_equal():
+    """Such as discounts close to 1."""
+    points = [{"discount": discount} for discount in (1.0 - 1e-10, 1.0, 0.1 + 0.2)]
+    trials = factories.trials({"loss": np.zeros((3, 1, 1))}, points)
+    assert [trials.index(point) for point in points] == [0, 1, 2]
+    assert trials.indices({"discount": [1.0, 0.3]}) == [1, 2] and trials.indices({"discount": 1.0 + 1e-12}) == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
