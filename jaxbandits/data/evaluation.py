@@ -97,9 +97,9 @@ def evaluate(  # noqa: PLR0913
       A table with a row (`PolicyValue`) for each estimator; its method `plot()` draws the intervals.
 
     Raises:
-      InputError: if shapes do not match, if a number is not finite, if probabilities are invalid, if the policy plays
-        no logged action, if a reward or weight of the log is out of `reward_range` or above `max_weight`, or if the
-        policy is an array but the order of the actions of the log is not known.
+      InputError: if shapes do not match, if a number or weight is not finite, if probabilities are invalid, if the
+        policy plays no logged action, if a reward or weight of the log is out of `reward_range` or above `max_weight`,
+        or if the policy is an array but the order of the actions of the log is not known.
     """
     level = intervals.checked_level(level)
     if isinstance(log, Log):
@@ -132,7 +132,10 @@ def evaluate(  # noqa: PLR0913
     if len(log) < 2:
         raise InputError(f"evaluate needs a log of at least 2 events, got {len(log)}")
     log, probabilities = _probabilities(log, policy)
-    weight = probabilities[np.arange(len(log)), log.action] / log.propensity
+    with np.errstate(over="ignore"):
+        weight = probabilities[np.arange(len(log)), log.action] / log.propensity
+    if np.isinf(weight).any():
+        raise InputError(f"event {np.argmax(weight)} (from 0) has a propensity so small that its weight is infinite")
     if not weight.any():
         raise InputError("the policy gives probability 0 to the action of every event, so nothing can be estimated")
     if max_weight is not None and ranges.real("max_weight", max_weight, "(0, inf)") < weight.max() * (1.0 - _ROUNDING):
@@ -339,7 +342,7 @@ def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
             "in the log",
             stacklevel=3,
         )
-    ess = weight.sum() ** 2 / (weight**2).sum()
+    ess = off_policy.effective_size(weight)
     if ess < _ENOUGH:
         warnings.warn(
             f"evaluate: the effective sample size is {ess:.3g} of {len(log):,} events, and below {_ENOUGH}, "

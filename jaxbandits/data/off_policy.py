@@ -147,7 +147,7 @@ def estimate_values(
     weight = policy[events, action] / np.asarray(log.propensity)
     is_logged = np.isin(np.arange(policy.shape[1]), action)
     shared = {
-        "ess": float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0,
+        "ess": effective_size(weight),
         "largest_weight": float(weight.max()),
         "support": float(policy[:, is_logged].sum(axis=1).mean()),
     }
@@ -172,6 +172,12 @@ def estimate_values(
     if interval == "bernstein":
         values = [_inside(row, bounds) for row in values]
     return PolicyValues(values, level, interval, describe_actions(log))
+
+
+def effective_size(weight: np.ndarray) -> float:
+    """Return the effective sample size (sum w)^2 / sum w^2 of weights `[n]`; 0 if all of them are 0."""
+    scaled = np.ldexp(weight, -intervals.power_of_two(weight.max()))  # squares of weights above 1e154 would overflow
+    return float(scaled.sum() ** 2 / (scaled**2).sum()) if weight.any() else 0.0
 
 
 def describe_actions(log: Log) -> str:

@@ -56,6 +56,20 @@ def test_weights_are_described():
     assert row.largest_weight == weight.max() and row.support == pytest.approx(1.0)
 
 
+def test_huge_weights_are_described_too():
+    """The square of a weight of 1e200 is infinite."""
+    action, reward, propensity = np.arange(200) % 2, np.arange(200) % 3, np.full(200, 0.5)
+    propensity[7] = 0.5e-200
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = evaluate(action, reward, propensity, [0.5, 0.5], interval="student")
+    assert any("effective sample size is 1 of 200" in str(warning.message) for warning in caught)
+    assert {row.ess for row in found} == {1.0} and found[0].largest_weight == 1e200
+    propensity[7] = 5e-324
+    with np.errstate(all="ignore"), pytest.raises(InputError, match="event 7"):
+        evaluate(action, reward, propensity, [0.5, 0.5])
+
+
 def test_the_policy_that_logged_earns_the_mean_of_the_log():
     draws = np.random.default_rng(1)
     policy = np.tile([0.5, 0.3, 0.2], (100, 1))
