@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Unpack
 
+from jaxbandits.base.errors import InputError
 from jaxbandits.engine.grid import Grid, Points
 from jaxbandits.engine.jobs import Algorithms, PerLabel, default_label
 from jaxbandits.engine.options import Settings, make_options
@@ -129,5 +130,7 @@ def sweep(
       InputError: if an argument is invalid.
     """
     labelled = algorithm if isinstance(algorithm, Mapping) else {default_label(algorithm): algorithm}
+    if labelled and all(isinstance(a, Grid) for a in labelled.values()):
+        raise InputError("`grid` has no effect, since a Grid has points of its own: run Grids by `compare`")
     grids = {label: a if isinstance(a, Grid) else Grid(a, grid) for label, a in labelled.items()}
     return compare(grids, environment, horizon, seeds, record_points=record_points, **settings)

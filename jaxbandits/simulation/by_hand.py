@@ -11,6 +11,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, PyTree, as_arrays
 from jaxbandits.engine import loop
 from jaxbandits.engine.driver import carry_after
+from jaxbandits.engine.grid import Grid
 from jaxbandits.engine.jobs import default_label, make_jobs
 from jaxbandits.engine.options import make_options
 from jaxbandits.engine.plan import Job
@@ -47,13 +48,13 @@ def step_through(
         outcome   RegretOutcome(regret=1.0)
         state     Pulls(count=array([1., 1.]), total=array([1., 0.]))
     """
+    if isinstance(algorithm, Grid):
+        raise InputError("step_through takes a single algorithm, not a Grid")
     ranges.integer("skip", skip, "[0, 2147483646]")
     options = make_options(seed=seed, first_seed=trial, width=1, progress=False)
     label = default_label(algorithm)
     device = jax.local_devices()[0]
     (label_jobs,) = make_jobs({label: algorithm}, environment, max(skip, 1), 1, 1, options, device)
-    if len(label_jobs.jobs) > 1 or len(label_jobs.whole.points) > 1:
-        raise InputError("step_through takes a single algorithm, not a Grid")
     return SteppedTrial(label_jobs.whole, options.seed, skip)
 
 

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.text import count_of
 from jaxbandits.engine.driver import compile_job, play_call, trace_job
 from jaxbandits.engine.jobs import Algorithms, PerLabel, make_jobs
@@ -59,7 +60,7 @@ def time_rounds(  # noqa: PLR0913
     machine affects all of them.
 
     Args:
-      algorithms: as for `compare`.
+      algorithms: as for `compare`, but a `Grid` must have a single point.
       environment: as for `compare`; the measured times include it.
       horizon: rounds per trial.
       width: trials in a batch, 1 for a single trial.
@@ -82,6 +83,9 @@ def time_rounds(  # noqa: PLR0913
     options = Options(width=width, progress=progress, title=title)
     device = jax.local_devices()[0]
     label_jobs = make_jobs(algorithms, environment, horizon, width, 1, options, device)
+    for label, whole, _ in label_jobs:
+        if len(whole.points) > 1:
+            raise InputError(f"time_rounds needs single algorithms, {label} is a Grid of {len(whole.points)} points")
     jobs = [job for label in label_jobs for _, job in label.jobs]
     stretch_ends = resolve_record_points(stretches, horizon)
     calls = np.setdiff1d(np.union1d(stretch_ends - 1, stretch_ends), [0])

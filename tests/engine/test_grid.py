@@ -284,6 +284,8 @@ def test_shared_data_static_ranges_and_unequal_zips_are_refused():
         sweep(Slow(), Noisy(), 5, 2, grid={"work": [1, 0]}, **QUIET)
     with pytest.raises(InputError, match=r"Slow.work must be a whole number"):
         sweep(Slow(), Noisy(), 5, 2, grid={"work": [1.5]}, **QUIET)
+    with pytest.raises(InputError, match="`grid` has no effect"):
+        sweep(Grid(Shrink(), {"rate": [0.1]}), Noisy(), 5, 2, grid={"rate": [0.5, 0.9]}, **QUIET)
     with pytest.raises(InputError, match="the same number of values, got a: 2, b: 1"):
         zip_fields({"a": [1, 2], "b": [1]})
     with pytest.raises(InputError, match="product needs at least one grid"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.simulation import time_rounds
+from jaxbandits.simulation import Grid, time_rounds
 from tests.toy_problems import Noisy, Shrink, Slow
 
 
@@ -36,6 +36,13 @@ def test_patience_ends_after_three_turns():
 def test_short_horizons_are_timed_too(horizon):
     times = time_rounds({"a": Shrink()}, Noisy(), horizon, repeats=2, progress=False)
     assert times.stretch_ends[-1] == horizon and np.isfinite(times.ns["a"]).all()
+
+
+def test_a_grid_is_timed_at_one_point_only():
+    times = time_rounds({"a": Grid(Shrink(), {"rate": [0.1]})}, Noisy(), 4, repeats=1, progress=False)
+    assert list(times.ns) == ["a"]
+    with pytest.raises(InputError, match="single algorithms, a is a Grid of 2 points"):
+        time_rounds({"a": Grid(Shrink(), {"rate": [0.1, 0.2]})}, Noisy(), 4, progress=False)
 
 
 @pytest.mark.parametrize("change", [{"patience": float("nan")}, {"patience": 0}, {"repeats": 0}, {"width": 3},
