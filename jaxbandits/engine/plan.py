@@ -180,7 +180,7 @@ def resolve_record_points(record_points: RecordPoints, horizon: int) -> np.ndarr
         if not is_whole(count) or count < 1:
             raise InputError(f'record_points=("log", n) needs a whole number of at least 1, got {format_value(count)}')
         _check_number(min(int(count), 2**62))
-        rounds = np.geomspace(1, horizon, num=int(count))
+        rounds = np.geomspace(1, horizon, num=int(count)) if count > 1 else np.asarray([horizon])
     elif is_whole(record_points):
         count = record_points
         count = min(count, horizon)
