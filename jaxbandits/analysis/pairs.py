@@ -128,8 +128,8 @@ def _cells(pair: Pair) -> list[str]:
         verdict = f"{verdict}, by a small difference" if pair.decided else "comparable"
     elif not pair.decided:
         verdict = "undecided"
-        if pair.difference.n > 1 and np.isinf(pair.difference.high):
-            verdict = "undecided: equal on all seeds"
+        if pair.difference.deterministic:
+            verdict = "undecided: same difference on all seeds"
     return [pair.first, pair.second, *interval(pair.difference), *interval(pair.improvement), n, verdict]
 
 
@@ -195,11 +195,15 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     longer = 4.0 / n * ((most - mean) - (mean - least))  # positive if the right tail is longer
     low = np.minimum(low, mean - half) + np.minimum(longer, 0.0)
     high = np.maximum(high, mean + half) + np.maximum(longer, 0.0)
-    same = most - least <= 1e-12 * np.maximum(np.abs(most), np.abs(least))  # equal up to rounding
-    is_bounded = has_quantile & ~same
+    is_bounded = has_quantile & ~_are_equal(least, most)
     low, high = np.where(is_bounded, low, -np.inf), np.where(is_bounded, high, np.inf)
     with np.errstate(over="ignore"):
         return Estimate(*(np.ldexp(end, power)[()] for end in (mean, low, high)), n=n)
+
+
+def _are_equal(least: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Return whether values, given their smallest and largest, are equal up to rounding."""
+    return most - least <= 1e-12 * np.maximum(np.abs(most), np.abs(least))
 
 
 def _invert_transform(x: np.ndarray, g: np.ndarray) -> np.ndarray:
@@ -215,7 +219,8 @@ def _pair(
     a, b, failed = common(first, second, metric)
     look = len(spent) if group is None else min(len(spent), max(1, (len(a) + failed) // group))
     alpha = float(spent[look - 1])
-    difference = skewed_mean(a - b, alpha)._replace(failed=failed)
+    same = len(a) > 1 and bool(_are_equal(np.min(a - b), np.max(a - b)))
+    difference = skewed_mean(a - b, alpha)._replace(failed=failed, deterministic=same)
     whole = failed == 0 and len(a) > 1
     decided = bool(whole and (difference.low > 0.0 or difference.high < 0.0))
     comparable = bool(whole and -margin < difference.low and difference.high < margin)

@@ -128,6 +128,9 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
             )
         contestants = _evaluation(result, swept, {label: kept.get(label, 0) for label in of}) if kept else result
         about, note = ("pairs of the best points", f"{_OTHERS}\n") if kept else ("pairs", "")
+        if absent := [table.printable(label) for label in of if label not in contestants.trials]:
+            names = ", ".join(absent)
+            parts.append(f"The following tables leave out {names}, all of whose seeds were used to choose a point.")
         parts.append(_try(about, lambda: f"{note}{contestants.pairs(metric, level=level)}"))
         parts.append(_try("growth", lambda: str(contestants.growth(metric, level=level))))
         if threshold is not None:

@@ -238,6 +238,9 @@ def test_a_label_whose_seeds_all_chose_points_is_not_compared(rng):
     said = describe.analysis(result, None, None, 0.95)
     assert "few" in said.partition("pairs of the best points")[0]
     assert "few" not in said.partition("pairs of the best points")[2] and "plain" in said.partition("pairs of")[2]
+    assert "\n\nThe following tables leave out few, all of whose seeds were used to choose a point.\n\n" in said
+    alone = describe.analysis(result.only({"a": None, "few": None}), None, None, 0.95)
+    assert "leave out few" in alone and "pairs of the best points: a comparison in pairs needs" in alone
     assert list(result["a"].on_seeds([3, 19, 44]).seeds) == [3, 19]
     assert list(result["a"].on_seeds(np.array([-1, 3, 2**40])).seeds) == [3]
     for unknown in ([44], []):
