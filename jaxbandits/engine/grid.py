@@ -176,7 +176,7 @@ def _points(points: Points) -> list[Point]:
         raise InputError(
             "a grid must have at least one point and at least one field, and all points must have the same fields"
         )
-    return checked
+    return [{field: point[field] for field in checked[0]} for point in checked]  # in one order, so that parts merge
 
 
 def _columns(fields: object) -> dict[str, list[Any]]:

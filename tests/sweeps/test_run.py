@@ -206,6 +206,17 @@ def test_points_that_a_grid_repeats_are_loaded_at_their_positions(tmp_path, part
     np.testing.assert_allclose(result.mean("loss").mean, loaded.get("loss").mean(axis=1), rtol=1e-12)
 
 
+def test_points_whose_fields_are_in_another_order_are_loaded(tmp_path):
+    grid = Grid(Shrink(), [{"rate": 0.5, "start": 1.0}, {"start": 2.0, "rate": 0.1}])
+    sweep = change_sweep(algorithms={"swept": grid}, part_trials=32, seeds=32)
+    loaded = run(tmp_path, sweep).load()["swept"]
+    assert [list(point.items()) for point in loaded.points] == [
+        [("rate", 0.5), ("start", 1.0)],
+        [("rate", 0.1), ("start", 2.0)],
+    ]
+    np.testing.assert_array_equal(loaded.get("loss"), whole(sweep)["swept"].get("loss"))
+
+
 def test_names_of_parts_tell_configurations_apart():
     names = {part.name for part in plan_sweep(SWEEP).parts}
     for settings in ({"seed": 1}, {"horizon": 21}, {"metrics": ["loss"]}, {"first_seed": 40}, {"width": 64},
