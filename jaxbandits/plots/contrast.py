@@ -108,7 +108,7 @@ def contrast(
     for h in chosen:
         who = (pairs.Contestant(first, a, h), pairs.Contestant(second, b, h))
         values = pairs.common(*who, metric)
-        cell = (a.points[h][x], None if y is None else a.points[h][y])
+        cell = (_number(x, a.points[h][x]), None) if y is None else (a.points[h][x], a.points[h][y])
         if cell in cells:
             raise InputError(
                 f"several points have {x}={format_value(cell[0])}: choose one of them with points={{field: value}}"
@@ -141,8 +141,8 @@ def _check_arrays(of: Mapping[str, Trials], fields: Iterable[str]) -> None:
 
 
 def _draw_line(ax: "Axes", x: str, cells: Mapping[Any, intervals.Estimate], what: str, level: float) -> None:
-    at = sorted(_number(x, value) for value in cells)
-    found = [cells[value] for value in sorted(cells)]
+    at = sorted(cells)
+    found = [cells[value] for value in at]
     mean, low, high = (np.asarray([getattr(e, key) for e in found]) for key in ("mean", "low", "high"))
     ax.axhline(0.0, color="#000000", linewidth=0.8)
     ax.errorbar(at, mean, [mean - low, high - mean], marker="o", markersize=4, capsize=3, color=curves.COLOURS[0])
@@ -201,4 +201,6 @@ def _number(field: str, value: float | str) -> float:
             f"{field} has values that are not numbers, such as {format_value(value)}, so they cannot be put on an "
             "axis (arrays can be given numbers as names)"
         )
+    if not np.isfinite(value):  # the figure would omit the point
+        raise InputError(f"{field}={value} has no place on an axis: choose other values with points={{field: [...]}}")
     return float(value)

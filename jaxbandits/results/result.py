@@ -374,14 +374,14 @@ class Result(LabelledTrials):
 
         Args:
           metric: name of the metric; None for the first.
-          field: the swept field, whose values must be numbers.
+          field: the swept field, whose values must be finite numbers.
           points: selection of points, as for `plot`.
           ax: axes to draw on; a new figure by default.
           level: coverage of each interval.
 
         Raises:
-          InputError: for an unknown name, a field with values that are not numbers, a vector metric, or more than 20
-            curves.
+          InputError: for an unknown name, a field with values that are not finite numbers, a vector metric, or more
+            than 20 curves.
         """
         from jaxbandits.plots import contrast
 
@@ -418,8 +418,8 @@ class Result(LabelledTrials):
           level: simultaneous coverage of all intervals.
 
         Raises:
-          InputError: for an unknown name, different points, a vector metric, no common seeds, or several points at the
-            same place in the figure.
+          InputError: for an unknown name, different points, a vector metric, no common seeds, several points at the
+            same place in the figure, or values that are not finite numbers on the axis of a single field.
         """
         from jaxbandits.plots import contrast
 

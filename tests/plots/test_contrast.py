@@ -1,5 +1,7 @@
 """Figures over swept fields."""
 
+import functools
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -63,6 +65,20 @@ def test_names_on_a_map_may_be_numbers_and_texts(rng):
     trials = factories.trials({"regret": rng.gamma(2.0, size=(6, 30, 1))}, points)
     ax = Result({"a": trials, "b": trials}).contrast("a", "b", x="x", y="y")
     assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "2", "hard"]
+
+
+def test_infinite_values_are_not_left_out_in_silence(rng):
+    points = [{"cap": cap} for cap in (1.0, 2.0, np.inf)]
+    one = factories.trials({"regret": rng.gamma(2.0, size=(3, 30, 1))}, points)
+    two = factories.trials({"regret": rng.gamma(2.0, size=(3, 30, 1))}, points)
+    result = Result({"a": one, "b": two})
+    sensitivity = functools.partial(result.sensitivity, "regret", "cap")
+    for draw in (sensitivity, functools.partial(result.contrast, "a", "b", x="cap")):
+        with pytest.raises(InputError, match="cap=inf has no place on an axis"):
+            draw()
+        assert not plt.get_fignums()
+        assert draw(points={"cap": [1.0, 2.0]}).lines
+        plt.close("all")
 
 
 def test_arrays_of_the_same_name_must_be_equal(rng):
