@@ -173,7 +173,10 @@ def _steps(low: float, high: float, table: JsonObject, where: str) -> list[float
     if type(step) not in (int, float) or not 0 < step < math.inf:
         raise InputError(f"{where}.step: must be a positive number, got {format_value(step)}")
     length, rounding = (high - low) / step, 2.0 * math.ulp(max(abs(low), abs(high))) / step
-    n = math.floor(length + max(1e-12 * length, rounding)) + 1
+    most = length + max(1e-12 * length, rounding)
+    if math.isinf(most):
+        raise InputError(f"{where}: infinitely many values, but at most {MAX_POINTS:,} are allowed")
+    n = math.floor(most) + 1
     if n == 1:
         raise InputError(f"{where}.step must be at most {high - low:g}, the length of the range, got {step:g}")
     if n > MAX_POINTS:

@@ -85,6 +85,7 @@ def test_points_are_the_product_of_what_is_not_zipped():
         ({"range": [0, 1], "n": 2, "step": 1}, "either n or step"),
         ({"range": [0, 1], "step": -1}, "step: must be a positive number"),
         ({"range": [0, 1], "step": 1e-9}, "at most 1,000,000"),
+        ({"range": [0, 1], "step": 5e-324}, "infinitely many values, but at most 1,000,000"),
         ({"range": [0.5, 1], "n": 1}, r"ridge.n must be at least 2, since range .*: write values = \[0.5\] for one"),
         ({"logspace": [0.5, 1], "n": 1}, r"ridge.n must be at least 2, since logspace includes both ends"),
         ({"range": [2, 10], "step": 9}, "ridge.step must be at most 8, the length of the range, got 9"),
