@@ -202,11 +202,11 @@ class SweepResult:
         return self._join(None, Trials.at_horizon if final else lambda trials: trials).to_netcdf(path)
 
     def _read(self, part: JsonObject) -> Trials:
-        record = self._records[part["name"]] or {}
+        record, path = self._records[part["name"]] or {}, self._directory.result_path(part["name"])
+        if not self._directory.manifest.exists():  # a path may be relative to another working directory
+            raise InputError(f"{self.path} holds no sweep any more: it was moved, or the working directory has changed")
         if not self._directory.is_intact(part["name"], record):
-            path = self._directory.result_path(part["name"])
             raise InputError(f"{path} is not the file that the sweep recorded; run the sweep again to replace it")
-        path = self._directory.result_path(part["name"])
         result = Result.load(path)
         own = self._manifest["labels"][part["label"]].get("digest")
         if part["label"] not in result or result[part["label"]].spec.get("digest") != own:

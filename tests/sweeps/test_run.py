@@ -127,6 +127,15 @@ def test_a_lost_or_damaged_part_is_computed_again(copy_of_sweep, labels_of_parts
     assert f"{victims[0].name} is damaged; it is computed again" in capsys.readouterr().err
 
 
+def test_a_sweep_that_is_out_of_reach_is_not_called_damaged(copy_of_sweep, monkeypatch):
+    monkeypatch.chdir(copy_of_sweep.parent)
+    result = load_sweep(copy_of_sweep.name)
+    assert result.load()["fixed"].usable("loss").all()
+    monkeypatch.chdir(copy_of_sweep)
+    with pytest.raises(InputError, match=r"copied holds no sweep any more: .* the working directory has changed"):
+        result.load()
+
+
 def test_a_part_under_the_name_of_another_is_not_read(copy_of_sweep):
     first, second = (copy_of_sweep / "parts" / f"{part.name}.npz" for part in plan_sweep(SWEEP).parts[:2])
     shutil.copy(second, first)
