@@ -134,11 +134,15 @@ class NeuralLinear(FeatureModel):
         if hasattr(self.model, "fit") and self._is_exact(state.network.buffer.reward.dtype):
             return self._fit(count, state)
 
+        init_key, learn_key = jax.random.split(key)
+
         def one(i: jax.Array, inner: PyTree) -> Any:
             rows = history.slice_rows(state.network.buffer, i, 1)
-            return self._learn(key, i, state, inner, jax.tree.map(lambda leaf: leaf[0], rows))
+            # With one key for all rows, a member of an ensemble would learn from all rows or from none.
+            row_key = jax.random.fold_in(learn_key, i)
+            return self._learn(row_key, i, state, inner, jax.tree.map(lambda leaf: leaf[0], rows))
 
-        return batching.fori_loop(0, count, one, self.model.init(key))
+        return batching.fori_loop(0, count, one, self.model.init(init_key))
 
     def _is_exact(self, dtype: Any) -> bool:
         """Return True if sums over a full buffer are accurate enough for a posterior."""

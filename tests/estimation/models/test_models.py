@@ -14,6 +14,7 @@ from jaxbandits.base.pytree import validate
 from jaxbandits.contextual import models
 from jaxbandits.estimation.models import protocol
 from jaxbandits.estimation.models.kernels import covariance_root
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics import rng as library_rng
 from jaxbandits.oco import OGD
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, FixedArmObs
@@ -400,6 +401,27 @@ def test_a_model_without_a_closed_form_learns_from_stored_rounds_one_by_one(rng,
                 theirs.update(np.append(1.0, network.layers_up_to_the_last(kept)[-1]), y)
         else:
             theirs.update(seen[index[t]], reward[t])
+
+
+def test_members_of_an_ensemble_learn_from_different_stored_rounds(key):
+    """The coin of a member is tossed for every row: with one key for all rows it learned from all or from none."""
+    network = models.Network(input_dim=1, hidden=(1,), activation="tanh", capacity=40, train_every=40, batch=1)
+    ensemble = models.Ensemble(model=models.Linear(dim=1), n_members=6, share=0.5)
+    model, x = models.NeuralLinear(network=network, model=ensemble), jnp.ones(1)
+
+    @jax.jit
+    def run(key):
+        def learn(t, state):
+            decision = ArmDecision(jnp.int32(0), x)
+            return model.update(jax.random.fold_in(key, t), t, state, ArmObs(x[None]), decision, jnp.ones(()))
+
+        state = jax.lax.fori_loop(jnp.int32(0), jnp.int32(40), learn, model.init(key))
+        # Every row adds z^2 to the pivot of a member that learns from it.
+        return (inverse_factors.pivots(state.inner.members.inverse) - 1.0) / jnp.square(model.features(state, x))
+
+    learned = np.ravel(run(key))
+    np.testing.assert_allclose(learned, np.round(learned), atol=1e-6)
+    assert ((learned > 0.5) & (learned < 39.5)).all()
 
 
 @pytest.mark.slow
