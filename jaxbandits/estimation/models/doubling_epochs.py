@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import pytree
-from jaxbandits.estimation.models.protocol import stores_rounds
 from jaxbandits.estimation.models.wrapper import Wrapper
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, Obs, State
@@ -63,9 +62,8 @@ class DoublingEpochs(Wrapper):
         reward: jax.Array,
     ) -> DoublingEpochsState:
         update_key, init_key = jax.random.split(key)
-        # The buffer of a model is empty at the start of an epoch, so that its rows are counted from there.
-        time = t - _first_round(t) if stores_rounds(self.model) else t
-        learned = self.model.update(update_key, time, state.learning, obs, decision, reward)
+        # The model starts anew in every epoch: its stored rows and its step sizes are those of the rounds since then.
+        learned = self.model.update(update_key, t - _first_round(t), state.learning, obs, decision, reward)
         rounds = t + 1
         is_last = (rounds >= 2) & (rounds & t == 0)  # a power of two
 

@@ -550,6 +550,17 @@ def test_an_epoch_trains_a_network_on_its_own_rounds_only(inner, rng, key):
     np.testing.assert_allclose(model.predict(state, obs), 1.0, atol=1e-4)
 
 
+def test_an_epoch_counts_rounds_from_its_start(rng, key):
+    """OGD divides its steps by the root of the round: counted from round 0, an epoch would begin with small steps."""
+    inner = models.OracleModel(n_arms=K, dim=D, oracle=OGD(dim=K * D, lipschitz=3.0))
+    rows = make_recording(rng)
+    said, _, _ = replay(models.DoublingEpochs(model=inner), rows, key, "context", ("predict",))
+    _, states, _ = replay(inner, tuple(np.roll(part, -16, axis=0) for part in rows), key, "context", ())
+    alone = jax.tree.map(lambda leaf: leaf[16], states)  # after the rounds 17, ..., 32
+    wanted = inner.predict(alone, ContextObs(rows[0][32], rows[1][32]))
+    np.testing.assert_allclose(said["predict"][32], wanted, **CLOSE)
+
+
 def test_members_may_store_rounds_if_they_learn_from_all():
     validate(models.Ensemble(model=NETWORK, perturbation=0.5))
     validate(models.Ensemble.bootstrap(model=models.Network(input_dim=2, hidden=(3,))))
