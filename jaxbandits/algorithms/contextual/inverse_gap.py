@@ -14,5 +14,6 @@ def inverse_gap_weights(scores: jax.Array, mask: jax.Array, gamma: jax.Array) ->
     """Return the probabilities `[K]` for predictions `[K]`; K in the formula counts only the available arms."""
     greedy = greedy_weights(scores, mask)
     gap = jnp.where(mask, largest(scores, mask) - scores, 0.0)
+    gamma = jnp.minimum(gamma, jnp.finfo(scores.dtype).max)  # infinity times a gap of 0 is NaN
     others = mask * (1.0 - greedy) / (jnp.sum(mask) + gamma * gap)
     return others + greedy * (1.0 - jnp.sum(others))

@@ -11,11 +11,11 @@ update of the oracle.
 from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.contextual.inverse_gap import inverse_gap_weights
 from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner
+from jaxbandits.algorithms.contextual.rules.rule import power
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
@@ -75,5 +75,4 @@ class SquareCB(OracleLearner):
 
     def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:
         scores = self.predict(key, t, state, obs.context)
-        gamma = self.scale * jnp.exp(self.exponent * jnp.log((t + 1).astype(scores.dtype)))
-        return inverse_gap_weights(scores, mask, gamma)
+        return inverse_gap_weights(scores, mask, self.scale * power(t, self.exponent, scores))

@@ -195,6 +195,20 @@ def test_predictions_that_are_no_numbers_leave_probabilities(rng, key):
         assert (found >= 0.0).all() and (found[~mask] == 0.0).all()
 
 
+def test_a_factor_above_every_number_plays_greedily(rng, key):
+    """(t + 1)^a or its quotient by the temperature overflows; times a gap of 0 it would be NaN."""
+    said, mask, t = make_recording(rng)
+    best = np.where(mask, said["mean"], -np.inf).argmax(1)
+    for rule in (
+        rules.Softmax(decay=500.0), rules.Softmax(temperature=1e-308, decay=1.0),
+        rules.SquareCB(exponent=500.0), rules.SquareCB(scale=1e308, exponent=1.0),
+    ):  # fmt: skip
+        found = np.asarray(ask(rule, said, mask, t + 9, key, "weights"))
+        np.testing.assert_allclose(found[np.arange(CASES), best], 1.0, rtol=1e-9)
+    uniform = np.asarray(ask(rules.SquareCB(scale=0.0, exponent=500.0), said, mask, t + 9, key, "weights"))
+    np.testing.assert_allclose(uniform, mask / mask.sum(1, keepdims=True), rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("model", "rule", "message"),
     [

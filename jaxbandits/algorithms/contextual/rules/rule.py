@@ -71,5 +71,5 @@ def finite(scores: jax.Array) -> jax.Array:
 
 
 def power(t: jax.Array, exponent: ArrayLike, like: jax.Array) -> jax.Array:
-    """Return $(t + 1)^exponent$ `[]` in the type of `like`, for a round t >= 0."""
-    return jnp.exp(exponent * jnp.log((t + 1).astype(like.dtype)))
+    """Return $(t + 1)^exponent$ `[]` in the type of `like`, for a round t >= 0; at most the largest finite number."""
+    return jnp.minimum(jnp.exp(exponent * jnp.log((t + 1).astype(like.dtype))), jnp.finfo(like.dtype).max)

@@ -33,6 +33,7 @@ class Softmax(WeightRule):
         del key
         scores = finite(model.predict(state, obs))
         inverse = power(t, self.decay, scores) / self.temperature
+        inverse = jnp.minimum(inverse, jnp.finfo(scores.dtype).max)  # infinity times a gap of 0 is NaN
         gap = jnp.where(mask, largest(scores, mask) - scores, 0.0)
         p = mask * jnp.exp(-gap * inverse)
         return p / jnp.sum(p)
