@@ -11,9 +11,10 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class FeatureModel(abc.ABC):
-    """Abstract model that defines `width`, `sample`, `samples`, `noise` and `information` if its inner model does.
+    """Abstract model with the methods `width`, `sample`, `samples`, `noise`, `information` and `draw_prior`.
 
-    The field `inner` of the state is the state of the inner model.
+    It has each of these methods only if its inner model has it. The field `inner` of the state is the state of the
+    inner model.
     """
 
     model: Any = param(doc="inner model, which reads the features")
@@ -59,3 +60,9 @@ class FeatureModel(abc.ABC):
         """The method `information` of the inner model, if the inner model has this method."""
         information = self.model.information
         return lambda state: information(state.inner)
+
+    @property
+    def draw_prior(self) -> Any:
+        """The method `draw_prior` of the inner model, if the inner model has this method."""
+        draw_prior = self.model.draw_prior
+        return lambda key, state: state._replace(inner=draw_prior(key, state.inner))

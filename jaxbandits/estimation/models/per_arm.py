@@ -87,6 +87,16 @@ class PerArm:
         return lambda state: vmap_last(information)(state)
 
     @property
+    def draw_prior(self) -> Any:
+        """First states from the method `draw_prior` of the inner model, if it has this method; arms are independent."""
+        draw_prior = self.model.draw_prior
+
+        def draw(key: jax.Array, state: State) -> State:
+            return jax.vmap(draw_prior, (0, -1), -1)(jax.random.split(key, self.n_arms), state)
+
+        return draw
+
+    @property
     def fit(self) -> Any:
         """The method `fit` of the inner model, mapped over arms, if the inner model has this method."""
         return vmap_last(self.model.fit)

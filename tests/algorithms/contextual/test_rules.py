@@ -234,7 +234,7 @@ def test_a_wrapper_lacks_what_its_model_lacks():
         models.PerArm(model=network, n_arms=3),
         models.NeuralLinear(network=network, model=network),
     ):
-        assert not any(hasattr(wrapper, method) for method in ("width", "sample", "samples", "noise"))
+        assert not any(hasattr(wrapper, method) for method in ("width", "sample", "samples", "noise", "draw_prior"))
 
 
 @pytest.mark.slow

@@ -424,6 +424,25 @@ def test_members_of_an_ensemble_learn_from_different_stored_rounds(key):
     assert ((learned > 0.5) & (learned < 39.5)).all()
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.PerArm(model=models.Linear(dim=D, ridge=0.5, noise_scale=0.7), n_arms=K),
+        models.Intercept(model=models.Linear(dim=D + 1, ridge=0.5, noise_scale=0.7)),
+        models.RandomFeatures(model=models.Linear(dim=6, ridge=0.5, noise_scale=0.7), input_dim=D),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_wrappers_draw_the_prior_of_their_model(model, rng, key):
+    """Without these draws, all members of an ensemble would predict 0 for arms that were not played."""
+    z = jnp.asarray(rng.normal(size=(K, D)))
+    obs = ContextObs(z[0], jnp.eye(K)) if model.reads_context else ArmObs(z)
+    first = model.init(key)
+    drawn = jax.jit(jax.vmap(lambda k: model.predict(model.draw_prior(k, first), obs)))(jax.random.split(key, 4000))
+    np.testing.assert_allclose(np.std(drawn, axis=0), model.width(first, obs), rtol=0.06)
+    assert not model.reads_context or np.abs(np.corrcoef(drawn.T) - np.eye(K)).max() < 0.08  # independent arms
+
+
 @pytest.mark.slow
 def test_members_of_an_ensemble_are_ridge_regressions_on_perturbed_rewards(rng, key):
     """From the coins, perturbations and priors that the ensemble draws: each member by one solve."""
