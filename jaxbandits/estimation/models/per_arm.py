@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.estimation import arm_models
-from jaxbandits.estimation.models.protocol import check_model, find_full_history_model
+from jaxbandits.estimation.models.protocol import check_model, find_fixed_arms_model, find_full_history_model
 from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, State
 
@@ -31,11 +31,17 @@ class PerArm:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
 
     def check(self) -> None:
-        """Raise InputError for a model that reads a context itself, or that must learn from every round."""
+        """Raise InputError for a model that reads a context, is for fixed arms, or must learn from every round."""
         check_model("PerArm.model", self.model)
         if self.model.reads_context:
             raise InputError(
                 f"PerArm.model must read features of arms, but {type(self.model).__name__} reads a context"
+            )
+        inner = find_fixed_arms_model(self.model)
+        if inner is not None:
+            raise InputError(
+                f"PerArm.model must not need arms that never change, but {type(inner).__name__} does: for the context, "
+                "RandomFeatures(model=Linear(...)) approximates a Gaussian process"
             )
         inner = find_full_history_model(self.model)
         if inner is not None:

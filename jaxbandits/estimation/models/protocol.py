@@ -101,6 +101,13 @@ def find_full_history_model(model: Any) -> Any:
     return next((part for part in _parts(model) if stores_rounds(part) or hasattr(part, "previous_epoch")), None)
 
 
+def find_fixed_arms_model(model: Any) -> Any:
+    """Return the innermost model if it is for the arms that `init_from_obs` receives, else None."""
+    *_, inner = _parts(model)
+    is_for_widths = getattr(inner, "init_from_obs_is_for_widths", False)
+    return inner if hasattr(inner, "init_from_obs") and not is_for_widths else None
+
+
 def _parts(model: Any) -> Iterator[Any]:
     """Yield a model, its inner model, the inner model of that model, and so on."""
     while model is not None:

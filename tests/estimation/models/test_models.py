@@ -611,6 +611,8 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
         (models.PerArm(model=NETWORK, n_arms=2), "must not store rounds or learn in epochs, but Network does"),
         (models.PerArm(model=models.Ensemble(model=NETWORK), n_arms=2), "but Ensemble does"),
         (models.PerArm(model=models.DoublingEpochs(model=LINEAR_MODEL), n_arms=2), "but DoublingEpochs does"),
+        # The copies would never see arms, and predict 0.
+        (models.PerArm(model=models.Ensemble(model=models.GaussianProcess(n_arms=1)), n_arms=2), "never change, but G"),
         (models.RandomFeatures(model=models.GaussianProcess(n_arms=3), input_dim=2), "must have a dimension"),
         (models.GaussianProcess(n_arms=3, rank=4), "rank must be at most n_arms = 3, got 4"),
         (models.GaussianProcess(n_arms=3, kernel=models.Matern32), r"must be an object such as SquaredExponential\(\)"),
