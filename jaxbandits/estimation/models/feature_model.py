@@ -28,6 +28,11 @@ class FeatureModel(abc.ABC):
         """True if the inner model reads a context."""
         return self.model.reads_context
 
+    @property
+    def n_arms(self) -> int | None:
+        """K, number of arms, if the inner model has this field."""
+        return self.model.n_arms
+
     def predict(self, state: State, obs: Obs) -> jax.Array:
         return self.model.predict(state.inner, self.map_obs(state, obs))
 

@@ -43,11 +43,6 @@ class Intercept(FeatureModel):
             )
 
     @property
-    def n_arms(self) -> int:
-        """K, number of arms, if the inner model has this field."""
-        return self.model.n_arms
-
-    @property
     def dim(self) -> int:
         """p, dimension of the context or of the arms."""
         return self.model.dim - 1

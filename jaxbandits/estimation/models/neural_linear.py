@@ -84,6 +84,9 @@ class NeuralLinear(FeatureModel):
         if self.model.reads_context != self.network.reads_context:
             reads = "a context" if self.network.reads_context else "features of arms"
             raise InputError(f"NeuralLinear.model must read {reads}, as the network does")
+        n_arms = getattr(self.model, "n_arms", self.n_arms)
+        if n_arms != self.n_arms:
+            raise InputError(f"NeuralLinear.model must have n_arms={self.n_arms}, as the network has, got {n_arms}")
 
     @property
     def n_arms(self) -> int | None:

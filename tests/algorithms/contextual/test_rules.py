@@ -227,6 +227,18 @@ def test_pairs_that_do_not_fit_are_refused_in_one_line(model, rule, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("shown", [2, 4])
+def test_a_wrapper_has_the_number_of_arms_of_its_model(shown, key):
+    """Without it, further arms of the environment were never played, and further arms of the model do not exist."""
+    inner = models.PerArm(model=models.Linear(dim=4), n_arms=3)
+    learner = Bandit(
+        model=models.DoublingEpochs(model=models.RandomFeatures(model=inner, input_dim=2)), rule=rules.Greedy()
+    )
+    obs = ContextObs.of(jnp.zeros(2), shown)
+    with pytest.raises(InputError, match=f"has {shown} arms, but the learner has n_arms=3"):
+        learner.select(key, jnp.int32(0), learner.init(key), obs)
+
+
 def test_a_wrapper_lacks_what_its_model_lacks():
     network = models.Network(input_dim=2, hidden=(3,), capacity=40)
     for wrapper in (

@@ -622,6 +622,13 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
         (models.Network(input_dim=2, optimizer=optax.adam), r"must be an object such as Optimizer\(\)"),
         (models.NeuralLinear(network=NETWORK, model=models.Linear(dim=4)), "must have dim=3"),
         (models.NeuralLinear(network=NETWORK, model=models.Ridge(n_arms=2, dim=3)), "must read features of arms"),
+        (
+            models.NeuralLinear(
+                network=models.Network(input_dim=2, n_arms=4, hidden=(3,), capacity=40),
+                model=models.Ridge(n_arms=2, dim=3),
+            ),
+            "must have n_arms=4, as the network has, got 2",
+        ),
         (models.NeuralLinear(network=models.Network(input_dim=2), model=LINEAR_MODEL), "hidden layers and a capacity"),
         (models.Intercept(model=models.GaussianProcess(n_arms=3)), "must have a dim of at least 2"),
         (models.OracleModel(n_arms=2, dim=2, oracle=OGD(dim=3)), "with dim=4"),
