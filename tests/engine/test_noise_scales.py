@@ -19,6 +19,7 @@ from jaxbandits.armed import (
     BetaArms,
     NoisyArms,
     PerItem,
+    Restarting,
     RetiringArms,
     SwitchingArms,
     ThompsonBeta,
@@ -236,6 +237,9 @@ def test_other_learners_with_the_property():
     )
     assert not warnings_of({"items": PerItem(policy=UCB1(n_arms=3))}, RetiringArms(n_arms=3))
     assert not warnings_of({"items": PerItem(policy=AOUCB.bounded(n_arms=3))}, RetiringArms(n_arms=3))
+    restarts = {"restarts": Restarting.glr(policy=AO, horizon=100, changes=2)}
+    assert warnings_of(restarts, COINS)[0].startswith("restarts assumes a noise scale of 1")
+    assert not warnings_of({"restarts": Restarting.glr(policy=UCB1(n_arms=3), horizon=100, changes=2)}, COINS)
 
 
 @pytest.mark.filterwarnings("always")

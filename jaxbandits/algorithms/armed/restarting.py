@@ -24,7 +24,7 @@ from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation.arms import check_count, choose_best
 from jaxbandits.estimation.detectors import CUSUM, GLR, HalfWindows
 from jaxbandits.numerics import rng
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.types import ArmDecision, ArmObs, AssumesNoiseScale, Reward
 
 _FORCED = 1e36  # above every index and above the score of arms that were not played
 
@@ -155,6 +155,11 @@ class Restarting:
     def n_arms(self) -> int:
         """Number K of arms."""
         return self.policy.n_arms
+
+    @property
+    def sub_gaussian_scale(self) -> ArrayLike | None:
+        """Sub-Gaussian constant R of the policy; None if the policy does not use R."""
+        return self.policy.sub_gaussian_scale if isinstance(self.policy, AssumesNoiseScale) else None
 
     def init(self, key: jax.Array) -> RestartState:
         n = self.n_arms
