@@ -147,7 +147,10 @@ class Entry(NamedTuple):
 
     @classmethod
     def from_class(cls, registered: Any) -> "Entry":
-        """Return the entry of a class with `source`, `example()` and, for an algorithm, `environments`."""
+        """Return the entry of a class, which must have the attribute `source` and the class method `example`.
+
+        An algorithm may also have the attribute `environments`.
+        """
         environments = getattr(registered, "environments", ())
         return cls(cls=registered, example=registered.example(), source=registered.source, environments=environments)
 

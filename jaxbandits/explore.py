@@ -1,3 +1,3 @@
-"""Pure exploration: learners that identify the best of K arms and then stop. `armed` has their environments."""
+"""Pure exploration: learners that identify the best of K arms and then stop; their environments are in `armed`."""
 
 from jaxbandits.algorithms.explore import *

@@ -311,7 +311,8 @@ def _spec_names() -> str:
     """Return the page of all names that a specification may use."""
     names = Names()
     blocks = [
-        "This page lists the names that a specification, a sweep file or `from_spec` may use. "
+        "This page lists the names that may appear in a sweep file or in a specification, the JSON form of a learner "
+        "or environment that `from_spec` reads. Parts are components of both, such as domains, noises and models. "
         "`register_algorithm`, `register_environment` and `register_part` add your own. Functions of `optax` and "
         "`optax.contrib` are named `optax/adam`, `optax/dog` and so on."
     ]

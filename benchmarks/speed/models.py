@@ -4,10 +4,13 @@ python -m benchmarks.speed.models                 a table: rounds per CPU second
 python -m benchmarks.speed.models --only GP-UCB   only rows whose names contain this text
 
 A batch has 256 trials in float32. Compilation and the fixed cost of a call are excluded, and the best of three runs
-counts.
+counts. XLA plays most programs in one function and on one thread, but programs that call a matrix library, such as
+the neural-linear one, operation by operation on all cores. With one batch at a time the threads then take two to three
+times the CPU time of one core, so the process is pinned to a core.
 """
 
 import argparse
+import os
 import time
 import warnings
 from collections.abc import Callable
@@ -128,6 +131,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only rows whose names contain this text")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before JAX starts its threads
     speed: dict[str, float] = {}
     print("| pair | million rounds per CPU second | KB of state per trial | ratio |\n|---|---|---|---|")
     for name, row in rows().items():

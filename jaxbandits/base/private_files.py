@@ -1,7 +1,7 @@
-"""Files that only this user can have written, which are read without following links.
+"""Files that nobody but this user could have written, which are read without following links.
 
-Some files are code: loading a compiled program runs it. Such a file is read only if nobody else can have put it there,
-by the rules of POSIX permissions. On Windows, whose permissions Python does not read, nothing is checked.
+Some files are code: loading a compiled program runs it. Such a file is read only if nobody else could have put it
+there, by the rules of POSIX permissions. On Windows, whose permissions Python does not read, nothing is checked.
 """
 
 import os
@@ -39,18 +39,18 @@ def why_not_private(directory: Path) -> str | None:
 
 
 def read_private(directory: Path, name: str) -> bytes | None:
-    """Read a file of a directory and return its content, or None if another user can have written the file.
+    """Read a file of a directory and return its content, or None if another user could have written the file.
 
-    None is also returned for a file that is not regular or has several hard links. The directory and the file are each
-    opened once, the file without following a link. The checks use the open descriptors, so that renaming either one
-    meanwhile has no effect.
+    None is also returned for anything but a regular file with a single hard link. The directory and the file are each
+    opened once, the file without following a link. The checks use the open descriptors, so renaming the directory or
+    the file in the meantime has no effect. On Windows the file is read without checks.
 
     Args:
       directory: path of the directory.
       name: name of a file in it.
 
     Raises:
-      OSError: if the file does not exist or cannot be read.
+      OSError: if the file does not exist, cannot be read, or is a symbolic link.
     """
     if not HAS_OWNERS:
         return (directory / name).read_bytes()
@@ -61,10 +61,11 @@ def read_private(directory: Path, name: str) -> bytes | None:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=opened)
     finally:
         os.close(opened)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or _problem(status, "file"):
+        os.close(descriptor)
+        return None
     with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or _problem(status, "file"):
-            return None
         return file.read()
 
 

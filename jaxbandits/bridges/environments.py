@@ -22,8 +22,8 @@ def to_gymnasium(environment: Any, horizon: int, *, seed: int = 0) -> Any:
       seed: base seed, as in `simulate`.
 
     Raises:
-      InputError: if the environment is not a bandit with arms and rewards, if its feedback is delayed or some of its
-        rounds do not count, or if Gymnasium is missing.
+      InputError: if the environment is not a bandit with arms and rewards, if its feedback is delayed or it skips
+        rounds, or if Gymnasium is missing.
     """
     with _naming_extra():
         from jaxbandits.bridges.gymnasium_env import BanditEnv
@@ -54,8 +54,8 @@ def to_func_env(environment: Any, horizon: int) -> Any:
       horizon: number of rounds of an episode.
 
     Raises:
-      InputError: if the environment is not a bandit with arms and rewards, if its feedback is delayed or some of its
-        rounds do not count, or if Gymnasium is missing.
+      InputError: if the environment is not a bandit with arms and rewards, if its feedback is delayed or it skips
+        rounds, or if Gymnasium is missing.
     """
     with _naming_extra():
         from jaxbandits.bridges.functional_env import BanditFuncEnv

@@ -7,10 +7,10 @@ from jaxbandits.types import Batches, CountsRounds, Delays
 
 
 def check_immediate_feedback(environment: Any) -> None:
-    """Check that the reward of every round is known at its end, and counts.
+    """Check that the reward of every round is known at its end, and that no round is skipped.
 
     Raises:
-      InputError: if feedback is delayed or arrives in batches, or if some rounds do not count.
+      InputError: if feedback is delayed or arrives in batches, or if the environment skips some rounds.
     """
     name = type(environment).__name__
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
@@ -22,6 +22,7 @@ def check_immediate_feedback(environment: Any) -> None:
         )
     if isinstance(environment, CountsRounds):
         raise InputError(
-            f"some rounds of {name} do not count, and Gymnasium would receive the rewards of arms that were not "
-            "played: `play` runs learners in Python on it"
+            f"{name} skips some rounds, for example those in which the learner does not play the logged arm, but "
+            "Gymnasium would receive a reward in each of them: to run a learner written in Python on this "
+            "environment, use `play`"
         )

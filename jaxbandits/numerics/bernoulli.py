@@ -15,7 +15,9 @@ from jaxbandits.numerics import elementary
 
 
 def divergence(mean: jax.Array, shift: jax.Array) -> jax.Array:
-    """Return `kl(mean, mean + shift)` >= 0, with `0 log 0 = 0`.
+    """Return the KL divergence `kl(mean, mean + shift)` of Bernoulli distributions with these means; never negative.
+
+    Here `0 log 0 = 0`.
 
     Args:
       mean: array of any shape, in [0, 1].

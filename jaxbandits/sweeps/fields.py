@@ -153,7 +153,7 @@ def plain_value(value: object) -> object:
 
 def _array(value: object, where: str) -> np.ndarray:
     if not isinstance(value, list) or not value:
-        raise InputError(f"{where}: must be an array of numbers, got {format_value(value)}")
+        raise InputError(f"{where}: must be a non-empty array of numbers, got {format_value(value)}")
     return ranges.floats(where, value)
 
 

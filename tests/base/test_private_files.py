@@ -62,3 +62,9 @@ def test_the_cache_is_off_with_one_line_where_others_may_write(tmp_path):
         UserWarning, match=r"not stored on disk: other users can write to .*programs; set JAXBANDITS_CACHE to"
     ):
         assert not compilation_cache._usable(directory)
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["directory", "fifo"])
+def test_only_regular_files_are_read(make, tmp_path):
+    make(tmp_path / "no_file")
+    assert read_private(tmp_path, "no_file") is None

@@ -22,7 +22,7 @@ def test_late_feedback_is_refused(name):
 
 
 def test_rounds_that_do_not_count_are_refused():
-    with pytest.raises(InputError, match="some rounds of LoggedReplay do not count"):
+    with pytest.raises(InputError, match="LoggedReplay skips some rounds"):
         check_immediate_feedback(data.LoggedReplay.example())
 
 

@@ -40,9 +40,11 @@ class KLLUCB(LUCB):
     """
 
     source: ClassVar[str] = "Kaufmann & Kalyanakrishnan, COLT 2013, KL-LUCB"
-    k_1: ArrayLike = param(405.5, "(0, inf)", "k_1, constant in the logarithm of the theory")
-    alpha: ArrayLike = param(1.1, "(1, inf)", "alpha, exponent of t in the theory")
-    proven: bool = static(False, BOOL, "True: use beta(t) of `theory`; False: that of the experiments")
+    k_1: ArrayLike = param(405.5, "(0, inf)", "k_1, constant inside the logarithm of beta(t); used if `proven`")
+    alpha: ArrayLike = param(1.1, "(1, inf)", "alpha, exponent of t in beta(t); used if `proven`")
+    proven: bool = static(
+        False, BOOL, "True: use beta(t) of `theory`; False: that of Garivier & Kaufmann's experiments"
+    )
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "KLLUCB":

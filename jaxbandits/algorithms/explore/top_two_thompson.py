@@ -51,7 +51,9 @@ class TopTwoThompson(BetaPosterior, Identification):
     share: ArrayLike = param(0.5, "(0, 1)", "beta, probability of playing the first candidate")
     delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
     attempts: int = static(64, "[1, inf)", "largest number of draws for the second candidate")
-    proven: bool = static(False, BOOL, "True: use beta(t) of `theory`; False: that of the experiments")
+    proven: bool = static(
+        False, BOOL, "True: use beta(t) of `theory`; False: that of Garivier & Kaufmann's experiments"
+    )
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TopTwoThompson":

@@ -46,7 +46,9 @@ class TrackAndStop(Identification):
 
     source: ClassVar[str] = "Garivier & Kaufmann, COLT 2016, Track-and-Stop with D-tracking"
     delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
-    proven: bool = static(False, BOOL, "True: use beta(t) of `theory`; False: that of the experiments")
+    proven: bool = static(
+        False, BOOL, "True: use beta(t) of `theory`; False: that of Garivier & Kaufmann's experiments"
+    )
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TrackAndStop":
