@@ -1,8 +1,9 @@
 """Traces that later calls use again, as long as the code from which they were made is unchanged.
 
-Only traces of code of this package, JAX and optax are kept: what other code reads cannot be listed. A `CodeSnapshot`
-lists what code of this package reads: the variables of its modules, the members of its classes, and the names that it
-imports from JAX, optax, NumPy and the standard library. Names in private modules of JAX are not in the list.
+Only traces of code of this package, JAX and optax are kept, since what other code reads cannot be listed. A
+`CodeSnapshot` lists what code of this package reads: the variables of its modules, the members of its classes, and the
+names that it imports from JAX, optax, NumPy and the standard library. Names in private modules of JAX are not in the
+list, nor are the entries of arrays. Nothing is kept while a user's code replaces any of these variables.
 """
 
 import functools
@@ -12,10 +13,13 @@ import threading
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeVar
 
 import jax
+import numpy as np
 
+from jaxbandits.base.foreign import is_own_function
 from jaxbandits.programs.compilation import LRUCache
 
 T = TypeVar("T")
@@ -35,6 +39,10 @@ class CodeSnapshot:
         self._values = self._read_values()
         self._functions = list({id(f): f for value in self._values for f in _functions_in(value)}.values())
         self._definitions = self._read_definitions()
+        own = [vars(module) for module in self._modules.values() if _is_own(module.__name__)]
+        self.holds_user_code = any(map(_is_of_user, self._values)) or any(
+            isinstance(value, types.SimpleNamespace) for namespace in own for value in namespace.values()
+        )
 
     def is_current(self) -> bool:
         """Return whether nothing in the list has been replaced and nothing but imported modules has been added."""
@@ -82,12 +90,12 @@ class TraceStore:
         Args:
           key: everything except code that determines the trace.
           trace: function that returns a trace, and whether it contains only code of this package, JAX and optax. Other
-            traces are not kept, nor are those during which code changed.
+            traces are not kept, nor are those during which code changed, nor those with a user's code in the snapshot.
         """
 
         def trace_and_check() -> T:
             traced, is_own = trace()
-            if not (is_own and self.is_current()):
+            if not is_own or self._code.holds_user_code or not self.is_current():
                 self._traces.discard(key)
             return traced
 
@@ -147,6 +155,33 @@ def _namespaces(modules: Iterable[types.ModuleType]) -> list[Mapping[Any, Any]]:
 
 def _is_own(module_name: str) -> bool:
     return module_name.partition(".")[0] == _PACKAGE
+
+
+def _is_of_user(value: Any) -> bool:
+    """Return whether a variable was replaced by a function, class or object from outside the known libraries."""
+    if isinstance(value, functools.partial):
+        return _is_of_user(value.func)
+    if isinstance(value, types.MethodType):
+        return _is_of_user(value.__func__)
+    if isinstance(value, types.FunctionType):
+        return not is_own_function(value) and not _is_of_numpy(value.__code__.co_filename)
+    return not _is_known(value if isinstance(value, type) else type(value))
+
+
+@functools.cache
+def _is_of_numpy(file: str) -> bool:
+    return Path(file).is_relative_to(Path(np.__file__).parent)
+
+
+_KNOWN = {_PACKAGE, *_LIBRARIES, "jaxlib", "ml_dtypes", "nanobind", *sys.stdlib_module_names}
+
+
+@functools.lru_cache(4096)
+def _is_known(kind: type) -> bool:
+    module = str(kind.__module__)
+    root = module.partition(".")[0]
+    is_library = root in _KNOWN or root.startswith("_cython")  # of functions that Cython has compiled
+    return is_library and module != "unittest.mock"
 
 
 def _functions_in(value: Any) -> Iterator[types.FunctionType]:

@@ -1,7 +1,9 @@
 """Traces of this package's code serve later calls until any code that they were made from changes."""
 
+import functools
 import sys
 import types
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +23,10 @@ from jaxbandits.engine.program import TraceCache
 from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms
 from jaxbandits.estimation import moments
 from jaxbandits.numerics import elementary
-from jaxbandits.programs.trace_store import CodeSnapshot, drop_traces
+from jaxbandits.programs import trace_store
+from jaxbandits.programs.trace_store import CodeSnapshot, TraceStore, drop_traces
 from jaxbandits.simulation import simulate
+from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import ArmDecision
 
 ROUNDS = 40
@@ -35,6 +39,12 @@ def play(learner=None, environment=None):
     return np.asarray(run.get("regret"))
 
 
+def as_own(function):
+    """Return a function that seems to be of this package, so that only a snapshot notices it."""
+    code = function.__code__.replace(co_filename=ucb1.__file__)
+    return types.FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
+
+
 @pytest.fixture
 def traces(monkeypatch):
     """Return a list of the types of the learners that are traced."""
@@ -44,7 +54,7 @@ def traces(monkeypatch):
         seen.append(type(algorithm))
         return trace_trial(meters, algorithm, *args)
 
-    monkeypatch.setattr(loop, "trace_trial", note)
+    monkeypatch.setattr(loop, "trace_trial", as_own(note))
     return seen
 
 
@@ -94,12 +104,6 @@ def second_arm(self, key, t, state, obs):
     return ArmDecision(jnp.int32(1), jnp.int32(1))
 
 
-def as_own(function):
-    """Return a function that seems to be of this package, so that only a snapshot notices it."""
-    code = function.__code__.replace(co_filename=ucb1.__file__)
-    return types.FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
-
-
 CHANGES = {
     "method": lambda patch: patch.setattr(UCB1, "index", as_own(worst_arm)),
     "method of a user": lambda patch: patch.setattr(UCB1, "index", worst_arm),
@@ -134,20 +138,59 @@ def test_another_precision_is_traced(traces):
     assert traces == [UCB1]
 
 
-def test_code_that_changes_during_a_trace_is_not_kept(traces, monkeypatch):
-    """Another thread may change code and change it back between two calls."""
-    index = UCB1.index
-
-    def index_in_between(self, key, t, state):
-        monkeypatch.setattr(UCB1, "index", index)
-        return worst_arm(self, key, t, state)
-
-    drop_traces()
-    monkeypatch.setattr(UCB1, "index", as_own(index_in_between))
+def test_another_setting_is_traced(traces):
     play()
     del traces[:]
-    play()
+    with jax.default_matmul_precision("float32"):
+        play()
     assert traces == [UCB1]
+
+
+def test_traces_during_which_code_changes_are_not_kept(monkeypatch):
+    """Another thread may change code and change it back between two calls."""
+    store = TraceStore()
+
+    def trace():
+        monkeypatch.setattr(index_policy, "_UNPLAYED", 1.0)
+        return "of changed code", True
+
+    assert store.get("key", trace) == "of changed code"
+    monkeypatch.undo()
+    assert store.is_current()
+    assert store.get("key", lambda: ("of present code", True)) == "of present code"
+    assert store.get("key", lambda: ("not made", True)) == "of present code"
+
+
+def test_traces_of_other_code_are_not_kept():
+    store = TraceStore()
+    assert store.get("key", lambda: ("of other code", False)) == "of other code"
+    assert store.get("key", lambda: ("of own code", True)) == "of own code"
+
+
+FACTOR = [0.0]
+REPLACED = {  # by what reads a variable of a user, in which no snapshot can see a change
+    "function": lambda patch: patch.setattr(ucb1, "log_rounds", lambda t: FACTOR[0] * t),
+    "partial function": lambda patch: patch.setattr(ucb1, "log_rounds", functools.partial(lambda t: FACTOR[0] * t)),
+    "library function": lambda patch: patch.setattr(jnp, "sqrt", lambda x: FACTOR[0] * x),
+    "mock": lambda patch: patch.setattr(ucb1, "log_rounds", mock.Mock(side_effect=lambda t: FACTOR[0] * t)),
+    "namespace": lambda patch: patch.setattr(ucb1, "jnp", types.SimpleNamespace(sqrt=lambda x: FACTOR[0] * x)),
+}
+
+
+@pytest.mark.parametrize("replaced", REPLACED)
+def test_nothing_is_kept_while_a_users_code_is_in_the_package(replaced, monkeypatch):
+    REPLACED[replaced](monkeypatch)
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", [0.0])
+    play()
+    without_exploration = play()
+    FACTOR[0] = 100.0
+    assert not np.array_equal(play(), without_exploration)
+
+
+def test_a_clean_process_holds_no_code_of_users():
+    code = CodeSnapshot()
+    assert not [value for value in code._values if trace_store._is_of_user(value)]
+    assert not code.holds_user_code
 
 
 def test_a_released_process_holds_no_traces(traces):
@@ -158,12 +201,8 @@ def test_a_released_process_holds_no_traces(traces):
     assert traces == [UCB1]
 
 
-def other_code(*args):
-    return args
-
-
 def set_code(function):
-    return lambda patch: patch.setattr(function, "__code__", other_code.__code__)
+    return lambda patch: patch.setattr(function, "__code__", function.__code__.replace(co_name="other"))
 
 
 WITHIN = {  # changes within what a name of a module or a class refers to
@@ -172,6 +211,7 @@ WITHIN = {  # changes within what a name of a module or a class refers to
     "class method": set_code(UCB1.example.__func__),
     "cached property": set_code(vars(TraceCache)["_store"].func),
     "cached function": set_code(moments._moments.__wrapped__),
+    "decorated function": set_code(vars(own_settings)["__wrapped__"]),
     "custom derivative": set_code(elementary._log.fun.__wrapped__),
     "table": lambda patch: patch.setitem(MULTIPLIERS["oons"], "no constant", 1.0),
 }
@@ -204,3 +244,11 @@ def test_an_import_is_no_change(monkeypatch):
     assert not before.is_complete()
     monkeypatch.setattr(numerics, "new", elementary)
     assert not before.is_current()
+
+
+def test_a_store_notices_changes_in_modules_that_were_imported_later(monkeypatch):
+    store, name = TraceStore(), "jaxbandits.numerics.new"
+    monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    assert store.is_current()
+    monkeypatch.setattr(sys.modules[name], "constant", 1.0, raising=False)
+    assert not store.is_current()
