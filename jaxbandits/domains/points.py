@@ -103,8 +103,8 @@ def _clip(x: T, bound: float) -> T:
 def nan_if_infinite(value: jax.Array) -> jax.Array:
     """Return `value`, or NaN where it is infinite.
 
-    It is used for sums of squares by which step sizes are divided. If such a sum overflowed, every later step would be
-    zero and the error would go unnoticed, whereas a NaN in the state makes the trial count as failed.
+    It is used mainly for sums of squares by which step sizes are divided. If such a sum overflowed, every later step
+    would be zero and the error would go unnoticed, whereas a NaN in the state makes the trial count as failed.
     """
     return jnp.where(jnp.isinf(value), jnp.nan, value)
 

@@ -307,8 +307,8 @@ _OCO = Paper(
             "f(x) - f(0) bounded by <grad f(x), x>, whatever the sign of the weight",
             "For the (negative) weight of the comparator, convexity gives the opposite inequality; regret on smooth "
             "losses can be linear.",
-            "By default the meta algorithm receives gradients at the play; the printed surrogate and loss values are "
-            "options.",
+            "By default the meta algorithm receives gradients at the point that was played; the printed surrogate and "
+            "loss values are options.",
             _reproduce("oco/e3"),
         ),
         Erratum(

@@ -85,7 +85,8 @@ class SteppedTrial:
           rounds: number of rounds to play.
 
         Raises:
-          InputError: if the environment has no data for these rounds.
+          InputError: if `rounds` is not a positive whole number, or if the environment runs out of data; the rounds
+            before that have then been played.
         """
         ranges.integer("rounds", rounds)
         environment: Any = self._environment

@@ -31,7 +31,7 @@ class Covertype:
     data). The field `dataset` is the name of the data, so that figures can state whether the data are synthetic.
 
     Raises (by `validate`):
-      InputError: if shapes are inconsistent, or if `dataset` is not a nonempty text.
+      InputError: if shapes are inconsistent, or if `dataset` is not a non-empty string.
     """
 
     source: ClassVar[str] = "UCI Covertype as a bandit, or a synthetic stand-in without the file"
@@ -70,7 +70,7 @@ class Covertype:
         return cls.stand_in(n_arms=5, rows=500)
 
     def check(self) -> None:
-        """Raise `InputError` if shapes are inconsistent, or if `dataset` is not a nonempty text."""
+        """Raise `InputError` if shapes are inconsistent, or if `dataset` is not a non-empty string."""
         if not isinstance(self.dataset, str) or not self.dataset:
             raise InputError(f"Covertype.dataset must be the name of the data, got {self.dataset!r}")
         for name, shape in (("arms", (self.n_arms, self.dim)), ("means", (self.n_arms,))):

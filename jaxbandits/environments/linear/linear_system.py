@@ -78,7 +78,7 @@ class LinearSystem:
         for name in ("A", "B"):
             value = getattr(self, name)
             if value is not None and not (ranges.is_real(value) and np.isfinite(np.asarray(value, dtype=float)).all()):
-                raise InputError(f"LinearSystem.{name} must be finite numbers")
+                raise InputError(f"LinearSystem.{name} must contain only finite numbers")
         if self.noise_factors is not None and np.shape(self.noise_factors)[-1:] != (n_states,):
             got = np.shape(self.noise_factors)
             raise InputError(f"LinearSystem.noise_factors must have shape ({n_states},), got {got}")

@@ -14,10 +14,10 @@ from jaxbandits.reproduction.ledger.markdown import cell, line, plain
 from jaxbandits.reproduction.ledger.runs import About, Run
 from jaxbandits.reproduction.ledger.sentences import HOW_COUNTED, STANDINGS, Chapter, Row, Sentence
 
-Picture = Callable[[Run], str]  # function from a headline run to its figure in Markdown or HTML, or ""
+Picture = Callable[[Run], str]  # function from the run whose verdicts count to its figure in Markdown or HTML, or ""
 
 _COUNTED = STANDINGS[:-1]  # standings of sentences that can fail
-_COLUMNS = ("paper", "sentences, except on running times", *_COUNTED, "theorems, checked by running")
+_COLUMNS = ("paper", "sentences on experiments, except on running times", *_COUNTED, "theorems, checked by running")
 _READING = (
     "Each sentence in which the paper states a result is tested in one or more rows of the tables below, one for each "
     "baseline and panel. A statement of the paper holds or does not hold, a theorem is satisfied or violated, and an "
@@ -90,7 +90,7 @@ def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
 
     Args:
       chapter: paper with its runs and sentences.
-      picture: function from a headline run to its figure in Markdown or HTML, "" for no figure.
+      picture: function from the run whose verdicts count to its figure in Markdown or HTML; "" if it has no figure.
     """
     about = chapter.paper
     blocks = [
@@ -118,7 +118,7 @@ def _counts(chapter: Chapter, page: Callable[[str], str] | None) -> tuple[str, .
     held = Counter(sentence.standing for sentence in theorems)
     violated = held["no"] + held["in part"]
     parts = [f"{held['yes']} satisfied"] if theorems else []
-    parts += [f"{violated} wrong as printed"] if violated else []
+    parts += [f"{violated} violated"] if violated else []
     parts += [f"{held['open']} open"] if held["open"] else []
     parts += [f"{held['cannot fail']} that no run with these constants could violate"] if held["cannot fail"] else []
     if not statements:
@@ -165,11 +165,17 @@ def _statements(chapter: Chapter, run: Run) -> list[Sentence]:
     return [s for s in chapter.sentences if s.run is run and s.kind == "statement"]
 
 
+def _origin(source: str) -> str:
+    """Return a sentence that names the source of an experiment."""
+    subject = source.removeprefix("ours, on ")
+    return f"Our own experiment, on {subject}." if subject != source else f"Source: {source}."
+
+
 def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
     """Return the section of an experiment: the paper's figure in words, our figure, verdicts, and collapsed details."""
     sentences = [sentence for sentence in chapter.sentences if sentence.run is run]
     about = run.about
-    shows = plain(about.shows or f"Source: {about.source}.")
+    shows = plain(about.shows or _origin(about.source))
     blocks = [f"## {plain(run.experiment)}: {plain(about.title)}", shows, picture(run), _in_words(sentences)]
     blocks += _details("settings and notes", _settings(chapter, run, sentences))
     if sentences:

@@ -95,8 +95,9 @@ E1 = STUDY.experiment(
     ),
     notes=(
         "Regret is against the best fixed point of the ball in hindsight. If the mean moves (an adversary that flips "
-        "it every P > 1 rounds, drift, segments), a learner that follows it beats every fixed point, and its regret is "
-        "negative. C is the number of corrupted rounds, and n the number of losses that the random order permutes.",
+        "it every P rounds with P > 1, drift, segments), a learner that follows it beats every fixed point, and its "
+        "regret is negative. C is the number of corrupted rounds, and n the number of losses that the random order "
+        "permutes.",
         "As in the paper, sigma^2 is the sum of the variances of the gradients, Sigma^2 that of the squared changes of "
         "their means, and D the diameter; m is the scale of the means and s that of the noise. Theorem 3.2 hides "
         "constants, logarithms, the rank r <= d and an additive term. The test uses 1 for the hidden factor. In the "

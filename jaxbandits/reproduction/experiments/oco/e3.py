@@ -49,6 +49,6 @@ E3 = STUDY.experiment(
                       on=_PANELS.keys(), says="the regret of the repaired learners grows by less than 0.1 per round"),
     ),
     notes=("Without noise all trials are identical. The learners other than 'as printed' are repaired: their meta "
-        "algorithm receives gradients at the play, or loss values. In 'played gradients, one a round' the base "
-        "learners, too, receive the gradient at the play.",),
+        "algorithm receives gradients at the point that was played, or loss values. In 'played gradients, one a round' "
+        "the base learners, too, receive the gradient at this point.",),
 )
