@@ -47,7 +47,7 @@ from jaxbandits.programs.compilation import (
     get_function,
 )
 from jaxbandits.programs.gpu_graphs import target_of
-from jaxbandits.programs.trace_store import TraceStore, current_traces
+from jaxbandits.programs.trace_store import TraceStore, current_traces, was_requested
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import source_files
 from jaxbandits.tracing.settings import settings, settings_for_threads
@@ -205,9 +205,9 @@ class TraceCache:
             return dataclasses.replace(trial, is_foreign=is_foreign), not is_foreign
 
         def get_trial() -> TracedTrial:
-            if has_foreign_code(*pair, meters):
+            if has_foreign_code(*pair, meters) or not was_requested(in_process := (key, digest(settings()))):
                 return build()[0]
-            return self._store.get((key, digest(settings())), build)
+            return self._store.get(in_process, build)
 
         return self._traces.get(key, get_trial)
 

@@ -3,9 +3,11 @@
 Only traces of code of this package, JAX and optax are kept, since what other code reads cannot be listed. A
 `CodeSnapshot` lists what code of this package reads: the variables of its modules, the members of its classes, and the
 names that it imports from JAX, optax, NumPy and the standard library. Names in private modules of JAX are not in the
-list, nor are the entries of arrays. Nothing is kept while a user's code replaces any of these variables.
+list, nor are the entries of arrays. Nothing is kept while a user's code replaces any of these variables. The first
+snapshot takes some 0.05 s, so a trace is kept only when it is made for the second time.
 """
 
+import collections
 import functools
 import operator
 import sys
@@ -24,6 +26,7 @@ from jaxbandits.programs.compilation import LRUCache
 
 T = TypeVar("T")
 
+MAX_REQUESTED = 256  # keys
 MAX_TRACES = 64  # traces of trials, some hundred kilobytes to tens of megabytes each
 
 _PACKAGE = __name__.partition(".")[0]
@@ -107,6 +110,20 @@ _stores: list[TraceStore] = []
 _lock = threading.Lock()
 
 
+_requested: collections.OrderedDict[Hashable, None] = collections.OrderedDict()
+
+
+def was_requested(key: Hashable) -> bool:
+    """Return whether the trace of a key was requested before, and record the key; the last 256 keys are recorded."""
+    with _lock:
+        is_known = key in _requested
+        _requested[key] = None
+        _requested.move_to_end(key)
+        while len(_requested) > MAX_REQUESTED:
+            _requested.popitem(last=False)
+        return is_known
+
+
 def current_traces() -> TraceStore:
     """Return the traces that were made by the present code."""
     with _lock:
@@ -119,6 +136,7 @@ def drop_traces() -> None:
     """Drop all kept traces."""
     with _lock:
         _stores.clear()
+        _requested.clear()
 
 
 def _modules() -> dict[str, types.ModuleType]:
