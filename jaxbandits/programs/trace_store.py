@@ -68,8 +68,8 @@ class CodeSnapshot:
 
     def _read_definitions(self) -> list[Any]:
         """Return the code and the default values of all functions, which can be replaced within a function."""
-        codes = map(operator.attrgetter("__code__"), self._functions)
-        return [*codes, *map(operator.attrgetter("__defaults__"), self._functions)]
+        parts = map(operator.attrgetter, ("__code__", "__defaults__", "__kwdefaults__"))
+        return list(chain.from_iterable(map(part, self._functions) for part in parts))
 
 
 class TraceStore:

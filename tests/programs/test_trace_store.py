@@ -215,6 +215,7 @@ def set_code(function):
 
 WITHIN = {  # changes within what a name of a module or a class refers to
     "default values": lambda patch: patch.setattr(index_policy.log_rounds, "__defaults__", (1,)),
+    "keyword defaults": lambda patch: patch.setattr(index_policy.log_rounds, "__kwdefaults__", {"t": 1}),
     "property": set_code(Pulls.mean.fget),
     "class method": set_code(UCB1.example.__func__),
     "cached property": set_code(vars(TraceCache)["_store"].func),
