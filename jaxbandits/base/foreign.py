@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGE = Path(__file__).parents[1]
+_OF_ARRAYS = ("numpy", "jax", "jaxlib")
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
 
 
@@ -23,7 +24,8 @@ def has_foreign_code(*objects: Any) -> bool:
 
     def is_foreign(obj: Any) -> bool:
         kind: Any = type(obj)
-        if id(obj) in seen or kind in _PLAIN or (hasattr(obj, "dtype") and hasattr(obj, "shape")):
+        is_array = hasattr(obj, "dtype") and hasattr(obj, "shape") and kind.__module__.partition(".")[0] in _OF_ARRAYS
+        if id(obj) in seen or kind in _PLAIN or is_array:
             return False
         seen.add(id(obj))
         if kind in (tuple, list, set, frozenset) or (isinstance(obj, tuple) and _is_own(kind)):

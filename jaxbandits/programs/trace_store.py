@@ -2,9 +2,9 @@
 
 Only traces of code of this package, JAX and optax are kept, since what other code reads cannot be listed. A
 `CodeSnapshot` lists what code of this package reads: the variables of its modules, the members of its classes, and the
-names that it imports from JAX, optax, NumPy and the standard library. Names in private modules of JAX are not in the
-list, nor are the entries of arrays. Nothing is kept while a user's code replaces any of these variables. The first
-snapshot takes some 0.05 s, so a trace is kept only when it is made for the second time.
+names that it imports from JAX, optax, NumPy and the standard library. Builtins, names in private modules of JAX and
+NumPy, and changes within their functions and classes are not in the list. Nothing is kept while a user's code replaces
+any of these variables. The first snapshot takes some 0.1 s, so a trace is kept when it is made for the second time.
 """
 
 import collections
@@ -30,7 +30,7 @@ MAX_REQUESTED = 256  # keys
 MAX_TRACES = 64  # traces of trials, some hundred kilobytes to tens of megabytes each
 
 _PACKAGE = __name__.partition(".")[0]
-_LIBRARIES = frozenset(("jax", "optax", "numpy", "builtins", "math", "functools", "itertools"))
+_LIBRARIES = frozenset(("jax", "optax", "numpy", "math", "functools", "itertools"))
 
 
 class CodeSnapshot:
@@ -42,10 +42,15 @@ class CodeSnapshot:
         self._values = self._read_values()
         self._functions = list({id(f): f for value in self._values for f in _functions_in(value)}.values())
         self._definitions = self._read_definitions()
+        self._arrays = [(value, value.tobytes()) for value in self._values if type(value) is np.ndarray]
         own = [vars(module) for module in self._modules.values() if _is_own(module.__name__)]
-        self.holds_user_code = any(map(_is_of_user, self._values)) or any(
-            isinstance(value, types.SimpleNamespace) for namespace in own for value in namespace.values()
-        )
+        seen: set[int] = set()
+        self.holds_user_code = any(
+            _is_of_user(value, seen)
+            for namespace in self._namespaces
+            for name, value in list(namespace.items())
+            if name not in _OF_IMPORTS
+        ) or any(_is_replaced_module(value) for namespace in own for value in list(namespace.values()))
 
     def is_current(self) -> bool:
         """Return whether nothing in the list has been replaced and nothing but imported modules has been added."""
@@ -57,6 +62,7 @@ class CodeSnapshot:
             _are_identical(values, self._values)
             and _are_identical(self._read_definitions(), self._definitions)
             and _are_identical(list(map(sys.modules.get, self._modules)), list(self._modules.values()))
+            and all(array.tobytes() == content for array, content in self._arrays)
         )
 
     def is_complete(self) -> bool:
@@ -81,10 +87,11 @@ class TraceStore:
 
     def is_current(self) -> bool:
         """Return whether the code is still that of the traces."""
+        # A new snapshot is taken before the old one is checked: what another thread replaces meanwhile is noticed.
+        new = self._code if self._code.is_complete() else CodeSnapshot()
         if not self._code.is_current():
             return False
-        if not self._code.is_complete():
-            self._code = CodeSnapshot()
+        self._code = new
         return True
 
     def get(self, key: Hashable, trace: Callable[[], tuple[T, bool]]) -> T:
@@ -147,7 +154,8 @@ def _modules() -> dict[str, types.ModuleType]:
 @functools.cache
 def _is_read(name: str) -> bool:
     root, *parts = name.split(".")
-    return root == _PACKAGE or (root in _LIBRARIES and not any(part.startswith("_") for part in parts))
+    is_public = not any(part.startswith("_") for part in parts)
+    return root in (_PACKAGE, "optax") or (root in _LIBRARIES and is_public)
 
 
 def _namespaces(modules: Iterable[types.ModuleType]) -> list[Mapping[Any, Any]]:
@@ -175,15 +183,40 @@ def _is_own(module_name: str) -> bool:
     return module_name.partition(".")[0] == _PACKAGE
 
 
-def _is_of_user(value: Any) -> bool:
-    """Return whether a variable was replaced by a function, class or object from outside the known libraries."""
-    if isinstance(value, functools.partial):
-        return _is_of_user(value.func)
-    if isinstance(value, types.MethodType):
-        return _is_of_user(value.__func__)
+def _is_of_user(value: Any, seen: set[int]) -> bool:
+    """Return whether a variable was replaced by a function, class or object from outside the known libraries.
+
+    Args:
+      value: value of the variable; functions are searched for what they wrap, and for functions in their closures.
+      seen: identities of the values that need not be searched again.
+    """
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
     if isinstance(value, types.FunctionType):
-        return not is_own_function(value) and not _is_of_numpy(value.__code__.co_filename)
+        inner = [cell.cell_contents for cell in value.__closure__ or () if cell != types.CellType()]
+        wrapped = [x for x in (vars(value).get("__wrapped__"), *inner) if callable(x)]
+        return not _is_known_function(value) or any(_is_of_user(x, seen) for x in wrapped)
+    for attribute in _WRAPPED_IN:
+        if isinstance(value, _WRAPPED_IN[attribute]):
+            return any(_is_of_user(x, seen) for x in (getattr(value, attribute),) if callable(x))
     return not _is_known(value if isinstance(value, type) else type(value))
+
+
+def _is_known_function(function: types.FunctionType) -> bool:
+    if function.__code__.co_filename == "<string>":  # generated for a dataclass or a named tuple
+        name = str(function.__globals__.get("__name__"))
+        return name.startswith("namedtuple_") or (_is_own(name) and "__wrapped__" not in vars(function))
+    return is_own_function(function) or _is_of_numpy(function.__code__.co_filename)
+
+
+def _is_replaced_module(value: Any) -> bool:
+    """Return whether a variable of this package is a namespace, or a module that is neither known nor installed."""
+    if not isinstance(value, types.ModuleType):
+        return isinstance(value, types.SimpleNamespace)
+    if value.__name__.partition(".")[0] in _KNOWN:
+        return sys.modules.get(value.__name__) is not value
+    return "site-packages" not in Path(getattr(value, "__file__", None) or "").parts
 
 
 @functools.cache
@@ -203,10 +236,10 @@ def _is_known(kind: type) -> bool:
 
 
 def _functions_in(value: Any) -> Iterator[types.FunctionType]:
-    """Yield the functions of this package behind a variable or a member of a class, and those that they wrap."""
+    """Yield the functions of this package and optax behind a variable or a member of a class, and those they wrap."""
     while value is not None:
         if isinstance(value, types.FunctionType):
-            if not _is_own(value.__module__ or ""):
+            if (value.__module__ or "").partition(".")[0] not in (_PACKAGE, "optax"):
                 return
             yield value
             value = vars(value).get("__wrapped__")
@@ -216,12 +249,20 @@ def _functions_in(value: Any) -> Iterator[types.FunctionType]:
             return
 
 
+_OF_IMPORTS = ("__loader__", "__spec__")  # variables of modules
+_CACHED = type(functools.cache(_is_own))
+_WRAPPED_IN: dict[str, tuple[type, ...]] = {
+    "func": (functools.partial, functools.cached_property),
+    "__func__": (types.MethodType, staticmethod, classmethod),
+    "fget": (property,),
+    "__wrapped__": (_CACHED, type(jax.jit(_is_own)), jax.custom_jvp, jax.custom_vjp),
+}
 _FUNCTION_IN = {
     staticmethod: "__func__",
     classmethod: "__func__",
     property: "fget",
     functools.cached_property: "func",
-    type(functools.cache(_is_own)): "__wrapped__",
+    _CACHED: "__wrapped__",
     type(jax.jit(_is_own)): "__wrapped__",
     jax.custom_jvp: "fun",
 }

@@ -1,7 +1,9 @@
 """Code of others is found wherever it stands: in fields, containers and methods that were replaced."""
 
+import dataclasses
 import functools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -52,3 +54,13 @@ def test_what_is_not_identified_is_named_with_the_remedy():
     assert lack_of_identity({}) == lack_of_identity({"host code": []}) == lack_of_identity({"identity": "v1"}) == ""
     text = lack_of_identity({"host code": ["A uses a callback to Python", "E.derive is user code"]})
     assert text.startswith("A uses a callback to Python, E.derive is user code; ") and "identity=" in text
+
+
+def test_a_users_object_with_dtype_and_shape_is_no_array():
+    @dataclasses.dataclass(frozen=True)
+    class Law:
+        shape: tuple[int, ...] = (3,)
+        dtype: str = "float32"
+
+    assert has_foreign_code(Law())
+    assert not has_foreign_code(np.zeros(3), np.float64(1.0), jnp.zeros(3), jax.ShapeDtypeStruct((3,), float))

@@ -1,5 +1,6 @@
 """Traces of this package's code serve later calls until any code that they were made from changes."""
 
+import builtins
 import functools
 import sys
 import types
@@ -22,8 +23,7 @@ from jaxbandits.engine import loop, process_memory
 from jaxbandits.engine.program import TraceCache
 from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms
 from jaxbandits.estimation import moments
-from jaxbandits.numerics import elementary
-from jaxbandits.programs import trace_store
+from jaxbandits.numerics import elementary, schedule
 from jaxbandits.programs.trace_store import CodeSnapshot, TraceStore, drop_traces
 from jaxbandits.simulation import simulate
 from jaxbandits.tracing.settings import own_settings
@@ -177,11 +177,31 @@ def test_traces_of_other_code_are_not_kept():
 
 
 FACTOR = [0.0]
+
+
+def make_module():
+    module = types.ModuleType("mine")
+    vars(module).update(vars(jnp))
+    module.sqrt = lambda x: FACTOR[0] * x
+    return module
+
+
+def generate(wrapped):
+    scope = {"wraps": functools.wraps(wrapped), "read": lambda: FACTOR[0]}
+    exec("@wraps\ndef function(t): return read() * t", scope)
+    return scope["function"]
+
+
 REPLACED = {  # by what reads a variable of a user, in which no snapshot can see a change
     "function": lambda patch: patch.setattr(ucb1, "log_rounds", lambda t: FACTOR[0] * t),
     "partial function": lambda patch: patch.setattr(ucb1, "log_rounds", functools.partial(lambda t: FACTOR[0] * t)),
     "library function": lambda patch: patch.setattr(jnp, "sqrt", lambda x: FACTOR[0] * x),
     "mock": lambda patch: patch.setattr(ucb1, "log_rounds", mock.Mock(side_effect=lambda t: FACTOR[0] * t)),
+    "vectorised function": lambda patch: patch.setattr(ucb1, "log_rounds", jnp.vectorize(lambda t: FACTOR[0] * t)),
+    "cached function": lambda patch: patch.setattr(ucb1, "log_rounds", functools.lru_cache(0)(lambda t: FACTOR[0] * t)),
+    "property": lambda patch: patch.setattr(Pulls, "mean", property(lambda self: FACTOR[0] * self.total)),
+    "generated function": lambda patch: patch.setattr(ucb1, "log_rounds", generate(ucb1.log_rounds)),
+    "module": lambda patch: patch.setattr(ucb1, "jnp", make_module()),
     "namespace": lambda patch: patch.setattr(ucb1, "jnp", types.SimpleNamespace(sqrt=lambda x: FACTOR[0] * x)),
 }
 
@@ -196,9 +216,7 @@ def test_nothing_is_kept_while_a_users_code_is_in_the_package(replaced, monkeypa
 
 
 def test_a_clean_process_holds_no_code_of_users():
-    code = CodeSnapshot()
-    assert not [value for value in code._values if trace_store._is_of_user(value)]
-    assert not code.holds_user_code
+    assert not CodeSnapshot().holds_user_code
 
 
 def test_a_released_process_holds_no_traces(traces):
@@ -222,6 +240,8 @@ WITHIN = {  # changes within what a name of a module or a class refers to
     "cached function": set_code(moments._moments.__wrapped__),
     "decorated function": set_code(vars(own_settings)["__wrapped__"]),
     "custom derivative": set_code(elementary._log.fun.__wrapped__),
+    "function of optax": set_code(optax.scale_by_adam),
+    "private module of optax": lambda patch: patch.setattr(optax._src.transform, "scale_by_adam", optax.identity),
     "table": lambda patch: patch.setitem(MULTIPLIERS["oons"], "no constant", 1.0),
 }
 
@@ -237,6 +257,14 @@ def test_a_snapshot_notices_changes_within_objects(change, monkeypatch):
     assert CodeSnapshot().is_current()
 
 
+def test_a_snapshot_notices_an_array_that_is_changed_in_place():
+    before, first = CodeSnapshot(), schedule._INVERSE_ROOTS[0]
+    schedule._INVERSE_ROOTS[0] = 2.0
+    is_current = before.is_current()
+    schedule._INVERSE_ROOTS[0] = first
+    assert not is_current
+
+
 def test_a_snapshot_notices_a_module_that_is_imported_again(monkeypatch):
     before = CodeSnapshot()
     name = "jaxbandits.numerics.elementary"
@@ -247,6 +275,7 @@ def test_a_snapshot_notices_a_module_that_is_imported_again(monkeypatch):
 def test_an_import_is_no_change(monkeypatch):
     before = CodeSnapshot()
     name = "jaxbandits.numerics.new"
+    monkeypatch.setattr(builtins, "_", "last value of an interactive session", raising=False)
     monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     monkeypatch.setattr(numerics, "new", sys.modules[name], raising=False)
     assert before.is_current()
