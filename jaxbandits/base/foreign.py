@@ -1,5 +1,6 @@
 """Detection of foreign code: classes and functions from outside this package, JAX, optax and the standard library."""
 
+import contextlib
 import dataclasses
 import functools
 import importlib.util
@@ -59,6 +60,15 @@ def is_own_function(function: object) -> bool:
     if code is None:
         return False
     return is_own_file(code.co_filename) or (code.co_filename == "<string>" and _is_own(function))
+
+
+def closure_of(function: types.FunctionType) -> list[Any]:
+    """Return the values of the variables in a function's closure that have a value."""
+    values = []
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # the variable has no value yet
+            values.append(cell.cell_contents)
+    return values
 
 
 def is_own_module(module: types.ModuleType) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.base.foreign import is_own_function
+from jaxbandits.base.foreign import closure_of, is_own_function
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _WITHOUT_GENERATORS = frozenset(("builtins", "jax", "jaxlib", "numpy", __name__.partition(".")[0]))
@@ -66,11 +66,7 @@ def _reached_from(obj: Any) -> Iterator[Any]:
 
 def _reached_by_code(function: types.FunctionType, code: types.CodeType) -> Iterator[Any]:
     """Return the values of a function's closure and of the globals that its code names, in modules as well."""
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # the variable has no value yet
-            continue
+    yield from closure_of(function)
     yield from function.__defaults__ or ()
     for name in code.co_names:
         value = function.__globals__.get(name)

@@ -205,9 +205,10 @@ class TraceCache:
             return dataclasses.replace(trial, is_foreign=is_foreign), not is_foreign
 
         def get_trial() -> TracedTrial:
-            if has_foreign_code(*pair, meters) or not was_requested(in_process := (key, digest(settings()))):
+            if has_foreign_code(*pair, meters):
                 return build()[0]
-            return self._store.get(in_process, build)
+            key_in_process = (key, digest(settings()))
+            return self._store.get(key_in_process, build) if was_requested(key_in_process) else build()[0]
 
         return self._traces.get(key, get_trial)
 

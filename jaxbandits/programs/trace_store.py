@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from jaxbandits.base.foreign import is_own_function
+from jaxbandits.base.foreign import closure_of, is_own_function
 from jaxbandits.programs.compilation import LRUCache
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ class TraceStore:
         return True
 
     def get(self, key: Hashable, trace: Callable[[], tuple[T, bool]]) -> T:
-        """Return the trace of a key, which `trace` makes if there is none.
+        """Return the trace of a key; if it is missing, `trace` makes it.
 
         Args:
           key: everything except code that determines the trace.
@@ -114,10 +114,8 @@ class TraceStore:
 
 # A list of at most one item, since a variable that is assigned would change the snapshot of this module.
 _stores: list[TraceStore] = []
-_lock = threading.Lock()
-
-
 _requested: collections.OrderedDict[Hashable, None] = collections.OrderedDict()
+_lock = threading.Lock()
 
 
 def was_requested(key: Hashable) -> bool:
@@ -194,12 +192,10 @@ def _is_of_user(value: Any, seen: set[int]) -> bool:
         return False
     seen.add(id(value))
     if isinstance(value, types.FunctionType):
-        inner = [cell.cell_contents for cell in value.__closure__ or () if cell != types.CellType()]
-        wrapped = [x for x in (vars(value).get("__wrapped__"), *inner) if callable(x)]
-        return not _is_known_function(value) or any(_is_of_user(x, seen) for x in wrapped)
-    for attribute in _WRAPPED_IN:
-        if isinstance(value, _WRAPPED_IN[attribute]):
-            return any(_is_of_user(x, seen) for x in (getattr(value, attribute),) if callable(x))
+        inner = [x for x in (vars(value).get("__wrapped__"), *closure_of(value)) if callable(x)]
+        return not _is_known_function(value) or any(_is_of_user(x, seen) for x in inner)
+    if (attribute := _FUNCTION_IN.get(type(value))) is not None:
+        return _is_of_user(getattr(value, attribute), seen)
     return not _is_known(value if isinstance(value, type) else type(value))
 
 
@@ -250,21 +246,17 @@ def _functions_in(value: Any) -> Iterator[types.FunctionType]:
 
 
 _OF_IMPORTS = ("__loader__", "__spec__")  # variables of modules
-_CACHED = type(functools.cache(_is_own))
-_WRAPPED_IN: dict[str, tuple[type, ...]] = {
-    "func": (functools.partial, functools.cached_property),
-    "__func__": (types.MethodType, staticmethod, classmethod),
-    "fget": (property,),
-    "__wrapped__": (_CACHED, type(jax.jit(_is_own)), jax.custom_jvp, jax.custom_vjp),
-}
-_FUNCTION_IN = {
+_FUNCTION_IN = {  # attribute of a wrapper that holds the function
+    functools.partial: "func",
+    functools.cached_property: "func",
+    types.MethodType: "__func__",
     staticmethod: "__func__",
     classmethod: "__func__",
     property: "fget",
-    functools.cached_property: "func",
-    _CACHED: "__wrapped__",
+    type(functools.cache(_is_own)): "__wrapped__",
     type(jax.jit(_is_own)): "__wrapped__",
-    jax.custom_jvp: "fun",
+    jax.custom_jvp: "__wrapped__",
+    jax.custom_vjp: "__wrapped__",
 }
 
 

@@ -131,6 +131,6 @@ def sweep(
     """
     labelled = algorithm if isinstance(algorithm, Mapping) else {default_label(algorithm): algorithm}
     if labelled and all(isinstance(a, Grid) for a in labelled.values()):
-        raise InputError("`grid` has no effect, since a Grid has points of its own: run Grids by `compare`")
+        raise InputError("`grid` has no effect on a Grid, which has its own points: use `compare`")
     grids = {label: a if isinstance(a, Grid) else Grid(a, grid) for label, a in labelled.items()}
     return compare(grids, environment, horizon, seeds, record_points=record_points, **settings)

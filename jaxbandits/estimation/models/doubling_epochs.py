@@ -62,7 +62,7 @@ class DoublingEpochs(Wrapper):
         reward: jax.Array,
     ) -> DoublingEpochsState:
         update_key, init_key = jax.random.split(key)
-        # The model starts anew in every epoch: its stored rows and its step sizes are those of the rounds since then.
+        # The model restarts in every epoch: its stored rows and its step sizes are those of the rounds since then.
         learned = self.model.update(update_key, t - _first_round(t), state.learning, obs, decision, reward)
         rounds = t + 1
         is_last = (rounds >= 2) & (rounds & t == 0)  # a power of two
