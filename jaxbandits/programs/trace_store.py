@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from jaxbandits.base.foreign import closure_of, is_own_function
+from jaxbandits.base.foreign import closure_of, is_own_file, is_own_function
 from jaxbandits.programs.compilation import LRUCache
 
 T = TypeVar("T")
@@ -194,7 +194,7 @@ def _is_of_user(value: Any, seen: set[int]) -> bool:
     if isinstance(value, types.FunctionType):
         inner = [x for x in (vars(value).get("__wrapped__"), *closure_of(value)) if callable(x)]
         return not _is_known_function(value) or any(_is_of_user(x, seen) for x in inner)
-    if (attribute := _FUNCTION_IN.get(type(value))) is not None:
+    if (attribute := _attribute_of_function(type(value))) is not None:
         return _is_of_user(getattr(value, attribute), seen)
     return not _is_known(value if isinstance(value, type) else type(value))
 
@@ -228,7 +228,10 @@ def _is_known(kind: type) -> bool:
     module = str(kind.__module__)
     root = module.partition(".")[0]
     is_library = root in _KNOWN or root.startswith("_cython")  # of functions that Cython has compiled
-    return is_library and module != "unittest.mock"
+    # A user's file may have the name of a module of the standard library.
+    file = getattr(sys.modules.get(root), "__file__", None)
+    is_shadowed = root in sys.stdlib_module_names and file is not None and not is_own_file(file)
+    return is_library and not is_shadowed and module != "unittest.mock"
 
 
 def _functions_in(value: Any) -> Iterator[types.FunctionType]:
@@ -239,14 +242,22 @@ def _functions_in(value: Any) -> Iterator[types.FunctionType]:
                 return
             yield value
             value = vars(value).get("__wrapped__")
-        elif (attribute := _FUNCTION_IN.get(type(value))) is not None:
+        elif (attribute := _attribute_of_function(type(value))) is not None:
             value = getattr(value, attribute)
         else:
             return
 
 
 _OF_IMPORTS = ("__loader__", "__spec__")  # variables of modules
-_FUNCTION_IN = {  # attribute of a wrapper that holds the function
+
+
+@functools.lru_cache(4096)
+def _attribute_of_function(kind: type) -> str | None:
+    """Return the name of the attribute with the function that objects of a type wrap; None if they wrap none."""
+    return next((_FUNCTION_IN[base] for base in kind.__mro__ if base in _FUNCTION_IN), None)
+
+
+_FUNCTION_IN = {
     functools.partial: "func",
     functools.cached_property: "func",
     types.MethodType: "__func__",

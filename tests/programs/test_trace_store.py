@@ -197,6 +197,9 @@ REPLACED = {  # by what reads a variable of a user, in which no snapshot can see
     "partial function": lambda patch: patch.setattr(ucb1, "log_rounds", functools.partial(lambda t: FACTOR[0] * t)),
     "library function": lambda patch: patch.setattr(jnp, "sqrt", lambda x: FACTOR[0] * x),
     "mock": lambda patch: patch.setattr(ucb1, "log_rounds", mock.Mock(side_effect=lambda t: FACTOR[0] * t)),
+    "partial function of JAX": lambda patch: patch.setattr(
+        ucb1, "log_rounds", jax.tree_util.Partial(lambda t: FACTOR[0] * t)
+    ),
     "vectorised function": lambda patch: patch.setattr(ucb1, "log_rounds", jnp.vectorize(lambda t: FACTOR[0] * t)),
     "cached function": lambda patch: patch.setattr(ucb1, "log_rounds", functools.lru_cache(0)(lambda t: FACTOR[0] * t)),
     "property": lambda patch: patch.setattr(Pulls, "mean", property(lambda self: FACTOR[0] * self.total)),
