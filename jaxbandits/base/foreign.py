@@ -88,6 +88,12 @@ def is_own_file(name: str) -> bool:
     return path.is_relative_to(_STANDARD) and "site-packages" not in path.relative_to(_STANDARD).parts
 
 
+@functools.cache
+def is_file_of_jax(name: str) -> bool:
+    """Return whether a file belongs to JAX."""
+    return Path(name).is_relative_to(_directory_of("jax"))
+
+
 def _directory_of(package: str) -> Path:
     """Return the directory in which a package is installed, without importing it."""
     spec = importlib.util.find_spec(package)

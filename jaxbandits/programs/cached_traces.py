@@ -1,16 +1,20 @@
-"""Restrict JAX's trace caches to code of this package while a trial with foreign code is traced anew.
+"""Restrict JAX's trace caches to known code while a trial with foreign code is traced anew.
 
 Foreign code is code outside this package, JAX and the standard library. JAX returns a cached trace of a user's jitted
 function even if a global that the function reads has changed, so foreign code is traced without these caches. Code of
-this package reads no globals that change, and with the caches it is traced in a fifth of the time.
+this package reads no globals that change, and with the caches it is traced in a fifth of the time. The caches also
+serve the jitted functions of JAX that foreign code calls (`jnp.where`), except if their arguments are foreign code
+(`jnp.piecewise`), and as long as no function of JAX or NumPy is replaced.
 """
 
 import contextlib
 import contextvars
+import types
 from collections.abc import Iterator
 from typing import Any
 
-from jaxbandits.base.foreign import has_foreign_code
+from jaxbandits.base.foreign import has_foreign_code, is_file_of_jax
+from jaxbandits.programs.library_code import LibraryCode
 from jaxbandits.tracing import jax_compat
 
 _serve_own_code: contextvars.ContextVar[bool] = contextvars.ContextVar("serve_own_code", default=False)
@@ -18,13 +22,27 @@ _serve_own_code: contextvars.ContextVar[bool] = contextvars.ContextVar("serve_ow
 
 @contextlib.contextmanager
 def ignore_cached_traces(*, serve_own_code: bool) -> Iterator[None]:
-    """Trace jitted functions anew within a `with` block, except inside `own_code` if `serve_own_code` is True."""
+    """Trace jitted functions anew within a `with` block, except those of JAX and those inside `own_code`.
+
+    If `serve_own_code` is False, there are no exceptions.
+    """
+    serves_jax = serve_own_code and _libraries.is_original()
     token = _serve_own_code.set(serve_own_code)
     try:
-        with jax_compat.ignore_cached_traces():
+        with jax_compat.ignore_cached_traces(*[_is_call_of_jax] * serves_jax):
             yield
     finally:
         _serve_own_code.reset(token)
+
+
+_libraries = LibraryCode()
+
+
+def _is_call_of_jax(function: Any, args: Any, kwargs: Any) -> bool:
+    """Return whether a jitted function is one of JAX, and none of its arguments is foreign code."""
+    if not isinstance(function, types.FunctionType) or not is_file_of_jax(function.__code__.co_filename):
+        return False
+    return not has_foreign_code(function, args, kwargs)
 
 
 def own_code(*objects: Any) -> contextlib.AbstractContextManager[Any]:

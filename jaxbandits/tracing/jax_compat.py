@@ -12,7 +12,7 @@ import itertools
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import jax
@@ -125,17 +125,45 @@ def reset_cache() -> None:
 
 
 @contextlib.contextmanager
-def ignore_cached_traces() -> Iterator[None]:
+def ignore_cached_traces(may_serve: Callable[..., bool] = lambda *call: False) -> Iterator[None]:
     """Trace functions under `jax.jit` anew within a `with` block, with the present content of NumPy arrays.
 
     By default JAX reuses the trace of a jitted function even if a global that the function reads has changed. Traces
     made in such a context are never freed, so JAX's caches are cleared after every `_MOST_CONTEXTS` contexts.
+
+    Args:
+      may_serve: function `(function, args, kwargs)` of a call of a jitted function; if it returns True, the call uses
+        JAX's caches. Versions of JAX that do not show these calls ignore the caches in all of them.
     """
     context = _user_context()
     if context is None or next(_contexts) % _MOST_CONTEXTS == 0:
         jax.clear_caches()
-    with contextlib.nullcontext() if context is None else context(object()), _copied_constants():
-        yield  # JAX's caches distinguish the values of the context
+    _intercept_jitted_calls()
+    before, _thread.may_serve = getattr(_thread, "may_serve", None), may_serve
+    try:
+        with contextlib.nullcontext() if context is None else context(object()), _copied_constants():
+            yield  # JAX's caches distinguish the values of the context
+    finally:
+        _thread.may_serve = before
+
+
+@functools.cache
+def _intercept_jitted_calls() -> None:
+    """Patch JAX's calls of jitted functions during tracing so that they ask the function `may_serve` of this thread."""
+    try:
+        pjit = importlib.import_module("jax._src.pjit")
+        infer_params = pjit._infer_params
+    except (ImportError, AttributeError):
+        return
+
+    @functools.wraps(infer_params)
+    def infer_with_caches(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
+        may_serve = getattr(_thread, "may_serve", None)
+        is_served = may_serve is not None and may_serve(function, args, kwargs)
+        with serve_cached_traces() if is_served else contextlib.nullcontext():
+            return infer_params(function, info, args, kwargs)
+
+    setattr(pjit, "_infer_params", infer_with_caches)  # noqa: B010
 
 
 def trace_foreign_code_anew(*objects: Any) -> contextlib.AbstractContextManager[Any]:

@@ -127,6 +127,11 @@ class _Digester:
         return f"unknown {_name_of(value)}"
 
 
+@functools.lru_cache(64)
+def _type_name(dtype: np.dtype[Any]) -> str:
+    return dtype.name
+
+
 @functools.lru_cache(4096)
 def _type(aval: Any) -> str:
     """Return the text of an abstract value; it is cached, since few of the thousands in a trace are different."""

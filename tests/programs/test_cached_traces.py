@@ -3,10 +3,13 @@
 import itertools
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 from jaxbandits import armed
+from jaxbandits.programs import cached_traces
 from jaxbandits.programs.cached_traces import ignore_cached_traces, own_code
+from jaxbandits.programs.library_code import LibraryCode
 from jaxbandits.tracing import jax_compat
 from tests.toy_problems import Shrink
 
@@ -28,6 +31,22 @@ def test_caches_serve_own_code_where_they_may(serve_own_code, objects, times, mo
     with ignore_cached_traces(serve_own_code=serve_own_code), own_code(*objects):
         jitted.trace(1.0)
     assert len(traced) == times
+
+
+@pytest.mark.parametrize("serve_own_code", [True, False])
+def test_caches_serve_functions_of_jax_that_foreign_code_calls(serve_own_code, monkeypatch):
+    monkeypatch.setattr(jax_compat, "_contexts", itertools.count(1))  # every 50th context clears the caches
+    monkeypatch.setattr(cached_traces, "_libraries", LibraryCode())
+
+    def trace_of_where():
+        (eqn,) = jax.make_jaxpr(lambda x: jnp.where(x, x, x))(True).jaxpr.eqns
+        return eqn.params["jaxpr"]
+
+    with ignore_cached_traces(serve_own_code=False):
+        pass  # as above
+    before = trace_of_where()
+    with ignore_cached_traces(serve_own_code=serve_own_code):
+        assert (trace_of_where() is before) == serve_own_code
 
 
 def test_without_a_trace_anew_nothing_changes():

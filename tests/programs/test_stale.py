@@ -37,7 +37,8 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, shared, static
 from jaxbandits.engine import driver, meters
 from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms
-from jaxbandits.numerics import linalg
+from jaxbandits.numerics import elementary, linalg
+from jaxbandits.programs import cached_traces, library_code
 from jaxbandits.results.merge import merge
 from jaxbandits.simulation import Grid, Meter, compare, simulate, sweep
 from jaxbandits.tracing.jax_compat import Primitive, batching, mlir
@@ -385,6 +386,76 @@ def patch_library(module, name):
     def at(value):
         WORLD.undo = lambda: setattr(module, name, original)
         setattr(module, name, lambda terms: value)
+        return Mine()
+
+    return at
+
+
+def called_by_jax(call):
+    """Return a change of a global that a function reads which a jitted function of JAX calls."""
+
+    def function(*args):
+        return jnp.zeros(()) + WORLD.box
+
+    caller = call(function)
+
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return caller()
+
+    def at(value):
+        WORLD.box = value
+        return Mine()
+
+    return at
+
+
+def own_ufunc(function):
+    ufunc = jnp.frompyfunc(function, nin=2, nout=1)
+    return lambda: ufunc(jnp.zeros(()), jnp.zeros(()))
+
+
+def jitted_map(function):
+    mapped = jax.jit(jax.vmap(function))
+    return lambda: mapped(jnp.zeros(2))[0]
+
+
+def patch_constant():
+    """Replace log(2), as the sum of two numbers, in the jitted logarithm of this package."""
+
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return elementary.log(jnp.asarray(2.0))
+
+    constants = elementary._LOG2_HIGH, elementary._LOG2_LOW
+
+    def restore():
+        elementary._LOG2_HIGH, elementary._LOG2_LOW = constants
+
+    def at(value):
+        WORLD.undo = restore
+        elementary._LOG2_HIGH, elementary._LOG2_LOW = value, 0.0
+        return Mine()
+
+    return at
+
+
+def patch_within_jax():
+    """Patch a function that a jitted function of JAX calls."""
+
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return jax.nn.softplus(jnp.zeros(()))
+
+    module = sys.modules["jax._src.numpy"]
+    original = module.logaddexp
+
+    def at(value):
+        WORLD.undo = lambda: setattr(module, "logaddexp", original)
+        module.logaddexp = lambda *args: jnp.zeros(()) + value
         return Mine()
 
     return at
@@ -742,6 +813,16 @@ CHANGES = {
     "function of this package patched": lambda: patch_library(linalg, "sum_terms"),
     "function of NumPy patched": lambda: patch_library(np, "vstack"),
     "function of jax.numpy patched": lambda: patch_library(jnp, "hypot"),
+    "function within JAX patched": patch_within_jax,
+    "function that jnp.piecewise calls": lambda: called_by_jax(
+        lambda f: lambda: jnp.piecewise(jnp.zeros(()), [True], [f])
+    ),
+    "function that jnp.apply_along_axis calls": lambda: called_by_jax(
+        lambda f: lambda: jnp.apply_along_axis(f, 0, jnp.zeros(3))
+    ),
+    "function of a ufunc": lambda: called_by_jax(own_ufunc),
+    "jitted map of a function": lambda: called_by_jax(jitted_map),
+    "constant of a jitted function of this package": patch_constant,
     "base class patched": patch_base_class,
     "file": file_read,
     "branch": parameter_of_a_branch,
@@ -756,7 +837,9 @@ CHANGES = {
 
 
 @pytest.fixture(autouse=True)
-def world(tmp_path):
+def world(tmp_path, monkeypatch):
+    # A replaced function of JAX would otherwise keep its caches from serving any later test.
+    monkeypatch.setattr(cached_traces, "_libraries", library_code.LibraryCode())
     WORLD.path, WORLD.undo = tmp_path / "data.txt", lambda: None
     yield
     WORLD.undo()
