@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import PyTree, shared_leaves
 from jaxbandits.engine.checkpoint import BatchCheckpoint, Store
 from jaxbandits.engine.loop import TracedTrial
@@ -405,7 +405,20 @@ def _named_errors(job: Job) -> Iterator[None]:
     except Exception as error:
         message = " ".join(str(error).split())[:300]
         pair = f"{job.label} does not run on {type(job.environment).__name__}"
-        raise InputError(f"{pair}: {type(error).__name__}: {message}") from error
+        lists = [_describe_lists(obj, message) for obj in (job.algorithm, job.environment)]
+        text = "".join([message.removesuffix("."), *lists]) if any(lists) else message
+        raise InputError(f"{pair}: {type(error).__name__}: {text}") from error
+
+
+def _describe_lists(obj: Any, message: str) -> str:
+    """Return a text about the fields of an object that hold a list, if an error message is about a list; else ""."""
+    fields = dataclasses.fields(obj) if dataclasses.is_dataclass(obj) else ()
+    values = {field.name: getattr(obj, field.name) for field in fields}
+    return "".join(
+        f"; {type(obj).__name__}.{name} is a {kind}, {format_value(value)}: a grid runs several values of a field"
+        for name, value in values.items()
+        if (kind := type(value).__name__) in ("list", "tuple") and f"'{kind}'" in message
+    )
 
 
 def play_call(

@@ -19,7 +19,7 @@ figure:
 import dataclasses
 import itertools
 import numbers
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -76,6 +76,16 @@ class Grid:
 
     algorithm: Algorithm
     points: Points
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", without_iterators(self.points))
+
+
+def without_iterators(points: Points) -> Points:
+    """Return a grid with lists in place of iterators such as generators, which can be read only once."""
+    if not isinstance(points, Mapping):
+        return points
+    return {field: list(values) if isinstance(values, Iterator) else values for field, values in points.items()}
 
 
 def product(*factors: Points) -> list[Point]:

@@ -119,7 +119,7 @@ def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
 
     Raises:
       InputError: if the argument is neither a mapping nor a list, or is empty, if a list has two algorithms of one
-        class, or if a label is not text.
+        class, or if a label is not text that can be written to files.
     """
     if isinstance(algorithms, Mapping):
         labelled = dict(algorithms)
@@ -139,7 +139,17 @@ def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
     for label in labelled:
         if not isinstance(label, str) or not label:
             raise InputError(f"a label must be text, got {format_value(label)}")
+        if "\0" in label or not _is_unicode(label):
+            raise InputError(f"a label must be Unicode text without the character NUL, got {label!r}")
     return labelled
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether text can be written to files; half of a surrogate pair cannot."""
+    try:
+        return bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def per_label(name: str, value: PerLabel[T], labels: Collection[str]) -> dict[str, T]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Unpack
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.engine.grid import Grid, Points
+from jaxbandits.engine.grid import Grid, Points, without_iterators
 from jaxbandits.engine.jobs import Algorithms, PerLabel, default_label
 from jaxbandits.engine.options import Settings, make_options
 from jaxbandits.engine.plan import RecordPoints
@@ -132,5 +132,6 @@ def sweep(
     labelled = algorithm if isinstance(algorithm, Mapping) else {default_label(algorithm): algorithm}
     if labelled and all(isinstance(a, Grid) for a in labelled.values()):
         raise InputError("`grid` has no effect on a Grid, which has its own points: use `compare`")
-    grids = {label: a if isinstance(a, Grid) else Grid(a, grid) for label, a in labelled.items()}
+    points = without_iterators(grid)
+    grids = {label: a if isinstance(a, Grid) else Grid(a, points) for label, a in labelled.items()}
     return compare(grids, environment, horizon, seeds, record_points=record_points, **settings)

@@ -109,6 +109,15 @@ def test_every_label_has_its_own_grid():
     np.testing.assert_array_equal(listed.get("loss", "Shrink"), result.get("loss", "many"))
 
 
+def test_a_generator_of_values_serves_every_label_and_call():
+    grid = Grid(Shrink(), {"rate": (rate for rate in [0.1, 0.2])})
+    several = {"first": Shrink(), "second": Shrink()}
+    run = (Noisy(), 3, 2)
+    result = sweep(several, *run, grid={"rate": iter([0.1, 0.2])}, record_points=1, **QUIET)
+    found = [result["first"], result["second"], *(compare([grid], *run, **QUIET)["Shrink"] for _ in range(2))]
+    assert [trials.points for trials in found] == [({"rate": 0.1}, {"rate": 0.2})] * 4
+
+
 def test_a_traced_grid_compiles_one_program():
     simulate(Shrink(), Noisy(), 7, 2, record_points=3, **QUIET)
     before = compilation.compiled_count()

@@ -219,6 +219,8 @@ def test_every_label_has_its_own_environment_horizon_seeds_and_record_points():
         ({"record_points": {"fast": 3}}, "record_points has no entry for the label 'slow'"),
         ({"algorithms": {}}, "at least one algorithm"),
         ({"algorithms": {3: Shrink()}}, "a label must be text, got 3"),
+        ({"algorithms": {"a\0": Shrink()}}, r"Unicode text without the character NUL, got 'a\\x00'"),
+        ({"algorithms": {"a\ud800": Shrink()}}, r"Unicode text without the character NUL, got 'a\\ud800'"),
         ({"algorithms": Shrink()}, "must be a mapping from labels to algorithms, or a list"),
         ({"algorithms": [Shrink(), Shrink()]}, "two algorithms in the list have the same class"),
     ],

@@ -58,6 +58,8 @@ ENV = HeavyTailed(dim=2, n_arms=5)
         (OFUL(dim=2), HeavyTailed(dim=2, n_arms=5, noise=noise.StudentT(df=1.5), eps=0.99), "eps must lie below 0.5"),
         (OFUL(dim=2), HeavyTailed(dim=2, n_arms=3, arms=np.zeros(3)), "arms"),
         (OFUL(dim=2), LinearLosses(dim=2), "OFUL does not run on LinearLosses: AttributeError"),
+        (OFUL(dim=2, ridge=[0.1, 1.0]), ENV, r"; OFUL.ridge is a list, \[0.1, 1.0\]: a grid runs several values"),
+        (OFUL(dim=2, ridge=(0.1, 1.0)), ENV, r"[^.]; OFUL.ridge is a tuple, \(0.1, 1.0\): a grid runs several values"),
     ],
 )
 def test_one_line_says_what_is_wrong_and_what_is_allowed(algorithm, environment, message):
