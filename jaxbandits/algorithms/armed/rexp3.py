@@ -27,6 +27,8 @@ class REXP3(MixedWeights):
 
     Deviations:
       * [reconstructed] The constants of `theory` are not checked against the text of the paper.
+      * [ours] If feedback is late, the round in which the weights restart has equal weights, but later rounds have the
+        old ones until the feedback of that round has arrived.
       * [ours] Probabilities below 2^-40, which divide the rewards in the estimates, are replaced by 2^-40.
 
     References:

@@ -50,6 +50,8 @@ class NeuralLinear(FeatureModel):
     Deviations:
       * [printed] The posterior is updated with every reward, also in rounds of training; the authors' code refits it
         without the last rounds of an arm that is played for the first time.
+      * [ours] In an `Ensemble`, each training forgets the draw from the prior with which a member started: from then on
+        members differ by their networks and the noise on their rewards.
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 3.

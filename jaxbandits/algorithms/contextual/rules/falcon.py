@@ -29,6 +29,7 @@ class FALCON(WeightRule):
     Deviations:
       * [reconstructed] The constant is c = 1/30, and $n_m$ is the number of rounds to which f is fitted. The paper uses
         the number of the last round of that epoch, which is about twice as large.
+      * [ours] If feedback is late, $n_m$ also counts rounds whose rewards have not arrived.
       * [ours] K in the formulas counts only the available arms. Ties go to the first arm.
 
     References:
