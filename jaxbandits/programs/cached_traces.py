@@ -22,11 +22,11 @@ _serve_own_code: contextvars.ContextVar[bool] = contextvars.ContextVar("serve_ow
 
 @contextlib.contextmanager
 def ignore_cached_traces(*, serve_own_code: bool) -> Iterator[None]:
-    """Trace jitted functions anew within a `with` block, except those of JAX and those inside `own_code`.
+    """Trace jitted functions anew within a `with` block, except those of JAX.
 
-    If `serve_own_code` is False, there are no exceptions.
+    Those inside `own_code` are another exception if `serve_own_code` is True.
     """
-    serves_jax = serve_own_code and _libraries.is_original()
+    serves_jax = _libraries.is_original()
     token = _serve_own_code.set(serve_own_code)
     try:
         with jax_compat.ignore_cached_traces(*[_is_call_of_jax] * serves_jax):
