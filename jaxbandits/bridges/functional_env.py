@@ -173,7 +173,10 @@ class BanditFuncEnv(FuncEnv):
 
 def _trial_keys(rng: jax.Array) -> TrialKeys:
     """Return the keys of a trial, derived from a JAX key, typed or raw, of any generator."""
-    key = rng if jnp.issubdtype(rng.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(rng)
+    key = rng
+    if not jnp.issubdtype(rng.dtype, jax.dtypes.prng_key):
+        # The key that `trial_key` returns belongs to Threefry, also if JAX's default is a generator with longer keys.
+        key = jax.random.wrap_key_data(rng, impl=_IMPL if rng.shape == (2,) else None)
     if str(jax.random.key_impl(key)) != _IMPL:
         key = jax.random.wrap_key_data(jax.random.bits(key, (2,), jnp.uint32), impl=_IMPL)
     return split_trial_key(key)

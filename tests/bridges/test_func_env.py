@@ -99,6 +99,20 @@ def test_any_key_of_jax_will_do(kind):
         np.testing.assert_array_equal(first, env.observation(env.initial(jax.random.PRNGKey(0))))
 
 
+def test_trial_keys_with_another_default_generator():
+    """A raw key of two words belongs to Threefry, although the user's own keys have four."""
+    pytest.importorskip("gymnasium")
+    env, before = to_func_env(armed.BernoulliArms(n_arms=2), T), jax.config.jax_default_prng_impl
+    usual = env.initial(env.trial_key(3))
+    try:
+        jax.config.update("jax_default_prng_impl", "rbg")
+        found, own = env.initial(env.trial_key(3)), env.initial(jax.random.PRNGKey(3))
+    finally:
+        jax.config.update("jax_default_prng_impl", before)
+    np.testing.assert_array_equal(found.env_state.theta, usual.env_state.theta)
+    assert not np.array_equal(own.env_state.theta, usual.env_state.theta)
+
+
 def test_parameters_are_environments():
     """A field can be swept by `vmap`, and differentiated."""
     pytest.importorskip("gymnasium")

@@ -312,7 +312,7 @@ class MatrixCompletion:
     def _rounds(self, instance: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the flat indices `[T, B]` of the batches, and normals `[T, m n]` and bound of the constraints."""
         low, high = np.asarray(instance, np.uint32).reshape(2, -1)
-        key = jax.random.wrap_key_data(jnp.asarray(low | high << 16))
+        key = jax.random.wrap_key_data(jnp.asarray(low | high << 16), impl="threefry2x32")
         state = self.init(key)
 
         def one_round(order: jax.Array, t: jax.Array) -> tuple[jax.Array, Any]:

@@ -93,6 +93,19 @@ def test_hindsight_draws_the_rounds_of_the_trial_once_more():
     np.testing.assert_allclose(con, -bound)
 
 
+def test_hindsight_with_another_default_generator():
+    """The key of a trial belongs to Threefry, whatever generator the user's own keys have."""
+    environment = MatrixCompletion.stand_in((5, 7), 20, batch=4, constraint="budget", comparator="domain")
+    words, before = np.array([[1.0, 2.0, 3.0, 4.0]]), jax.config.jax_default_prng_impl
+    usual = environment.in_hindsight({"instance": words}, np.array([3]))
+    try:
+        jax.config.update("jax_default_prng_impl", "rbg")
+        found = environment.in_hindsight({"instance": words}, np.array([3]))
+    finally:
+        jax.config.update("jax_default_prng_impl", before)
+    np.testing.assert_array_equal(found["comparator_loss"], usual["comparator_loss"])
+
+
 @pytest.mark.slow
 def test_regret_of_a_run():
     """Against the best of many random points of the ball, which do no better; feasible points do no better than any."""
