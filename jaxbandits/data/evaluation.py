@@ -239,7 +239,7 @@ def _call(name: str, value: object, log: Log) -> tuple[object, np.ndarray | None
 def _per_action(name: str, value: object, order: np.ndarray | None, log: Log) -> np.ndarray:
     """Return an array `[n, K]` with columns in the order of the actions and rows in the order of the log's events."""
     n, k = len(log), log.n_actions
-    value = _frame_of_series(value)
+    value = _frame_of_series(value, log.actions)
     _check_index(name, value, n)
     if _is_frame(value):
         columns = Columns(value)
@@ -280,10 +280,15 @@ def _check_index(name: str, value: object, n_events: int) -> None:
             )
 
 
-def _frame_of_series(value: object) -> object:
-    """Convert a pandas Series that is indexed by names to a frame with one row; return other values unchanged."""
+def _frame_of_series(value: object, actions: Sequence[str] = ()) -> object:
+    """Convert a pandas Series that is indexed by names to a frame with one row; return other values unchanged.
+
+    The default index 0, 1, 2, ... consists of names only if they are the names of the actions, in any order.
+    """
     series: Any = value
-    if not hasattr(series, "iloc") or np.ndim(series) != 1 or _has_default_index(series.index):
+    if not hasattr(series, "iloc") or np.ndim(series) != 1:
+        return value
+    if _has_default_index(series.index) and set(map(str, series.index)) != set(actions):
         return value
     if not series.index.is_unique:
         raise InputError(f"name {series.index[series.index.duplicated()][0]!r} occurs twice in the index of a Series")

@@ -199,6 +199,18 @@ def test_a_series_is_matched_by_its_names():
         evaluate(log, pd.concat([shares, shares[["ash"]]]))
 
 
+def test_a_series_whose_names_are_numbers_in_another_order():
+    """The index 0, 1, 2 has the names of the actions, which are in the order 2, 1, 0."""
+    action = np.arange(60) % 3
+    log = Log.from_arrays(action, (action == 0) * 1.0, np.full(60, 1 / 3), actions=[2, 1, 0])
+    policy = pd.Series([1.0, 0.0, 0.0])
+    with pytest.warns(UserWarning, match="effective sample size|have a reward"):
+        found = evaluate(log, policy)
+    assert found[0].value == pytest.approx(1.0)
+    with pytest.warns(UserWarning, match="effective sample size|have a reward"):
+        assert values(found) == values(evaluate(log, policy.to_frame().T))
+
+
 def test_what_a_function_raises_is_one_line():
     log = Log.from_arrays([0, 1] * 30, [0, 1] * 30, [0.5] * 60, np.arange(60.0)[:, None], actions=2)
     said = r"is called once with .*, an array of shape \(60, 1\), and must return an array \[n, K\] of "
