@@ -111,7 +111,7 @@ class IsolatedFlips:
         """Raise InputError if corrupted rounds would be adjacent, or if a number is not whole."""
         _whole("IsolatedFlips.count", self.count)
         _whole("IsolatedFlips.horizon", self.horizon)
-        if np.any(np.asarray(self.horizon) - 1 < 2 * (np.asarray(self.count) + 1)):
+        if np.any(np.asarray(self.horizon, float) - 1.0 < 2.0 * (np.asarray(self.count, float) + 1.0)):
             raise InputError(
                 "IsolatedFlips.horizon must be at least 2 * count + 3, so that corrupted rounds are isolated"
             )
@@ -235,15 +235,16 @@ class Piecewise:
     def squared_path(self, horizon: ArrayLike) -> ArrayLike:
         vectors = _real(self.vectors)
         jumps = jnp.diff(vectors, axis=0, prepend=jnp.zeros_like(vectors[:1]))
-        return jnp.sum(jnp.where(jnp.asarray(self.starts) < horizon, jnp.sum(jumps**2, axis=-1), 0.0))
+        return jnp.sum(jnp.where(_int32(self.starts) < horizon, jnp.sum(jumps**2, axis=-1), 0.0))
 
     def length_sum(self, horizon: ArrayLike) -> ArrayLike:
         return _real(self._rounds_of_segments(horizon)) @ jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1)
 
     def _rounds_of_segments(self, rounds: ArrayLike) -> jax.Array:
         """Return how many of the first `rounds` rounds lie in each segment, `[S]`."""
-        ends = jnp.minimum(jnp.append(jnp.asarray(self.starts)[1:], rounds), rounds)
-        return jnp.maximum(ends - jnp.asarray(self.starts), 0)
+        starts = _int32(self.starts)  # differences of unsigned integers would wrap around
+        ends = jnp.minimum(jnp.append(starts[1:], rounds), rounds)
+        return jnp.maximum(ends - starts, 0)
 
 
 def along_first(scale: ArrayLike, dim: int) -> Vector:

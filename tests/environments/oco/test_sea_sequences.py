@@ -122,6 +122,15 @@ def test_jumps_of_integer_types_do_not_overflow(kind):
     assert float(sequence.squared_path(5)) == 10_000.0 + 20_000.0
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint32])
+def test_starts_of_integer_types_do_not_overflow(kind):
+    sequence = Piecewise(vectors=np.eye(2), starts=np.array([0, 100], kind))
+    assert float(sequence.length_sum(60)) == 60.0
+    assert float(sequence.length_sum(300)) == 300.0
+    assert float(sequence.squared_path(60)) == 1.0
+    assert float(sequence.squared_path(300)) == 3.0
+
+
 def test_parameters_are_batched():
     """A sweep over a field of a sequence: one program, different periods."""
     periods = jnp.array([1.0, 2.0, 3.0])
@@ -134,6 +143,7 @@ def test_rejects():
         Alternating(period=0),
         Alternating(period=1.5),
         IsolatedFlips(count=4, horizon=10),
+        IsolatedFlips(count=np.uint8(200), horizon=300),
         IsolatedFlips(count=-1, horizon=10),
         Drift(turns=np.nan, horizon=10),
         Piecewise(vectors=np.ones((2, 3)), starts=np.array([0, 0])),
