@@ -383,7 +383,10 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
     """Replay a learner, and return the mean reward of the rounds that counted, averaged over trials."""
     replay = LoggedReplay.from_log(log, as_context=getattr(learner, "reads_context", False))
     is_logged = jnp.asarray(log.counts > 0, float)
-    centre = jnp.asarray(log.reward.mean(), float)  # squares of uncentred rewards would cancel in float32
+    # In float32, sums of uncentred rewards lose digits, and their squares cancel. A multiple of a power of two about as
+    # large as the range of the rewards leaves rewards of 0 and 1 whole numbers, whose sums are exact.
+    unit = np.ldexp(1.0, np.clip(np.frexp(np.ptp(log.reward))[1], -1000, 1000))
+    centre = jnp.asarray(np.round(log.reward.mean() / unit) * unit, float)
     deviation: Callable[[Any], Any] = lambda r: (r.outcome.reward - centre) * r.outcome.counted  # noqa: E731
     square: Callable[[Any], Any] = lambda r: deviation(r) ** 2  # noqa: E731
     logged: Callable[[Any], Any] = lambda r: is_logged[r.decision.index]  # noqa: E731
@@ -399,18 +402,18 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
             "nothing from them",
             stacklevel=3,
         )
-    names = ("counted", "reward", "deviation", "squared_deviation")
-    count, total, deviations, squares = (trials.final(name)[0] for name in names)
+    names = ("counted", "deviation", "squared_deviation")
+    count, deviations, squares = (trials.final(name)[0] for name in names)
     good = (count > 1) & ~trials.failures("mean_reward")[0]
     if not good.any():
         raise InputError(
             "in every trial of the learner, fewer than two events count: the log cannot evaluate this learner"
         )
-    count, mean, shift = count[good], total[good] / count[good], deviations[good] / count[good]
+    count, shift = count[good], deviations[good] / count[good]
     spread = np.sqrt(np.maximum(squares[good] / count - shift**2, 0.0) * count / (count - 1))
     quantiles = [intervals.student_quantile(int(n) - 1, 0.5 + level / 2.0) for n in count]
     # The mean of estimates from the same log is at least as accurate as a single estimate.
     half = float(np.mean(quantiles * spread / np.sqrt(count)))
-    value = float(mean.mean())
+    value = float(centre) + float(shift.mean())
     row = PolicyValue(off_policy.REPLAY, value, value - half, value + half, float(count.mean()), np.nan, support)
     return PolicyValues([row], level, "student, for the path on this log", off_policy.describe_actions(log))

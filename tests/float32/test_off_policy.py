@@ -17,3 +17,13 @@ def test_the_interval_of_a_replay_does_not_depend_on_an_offset_of_the_rewards():
         halves.append((row.high - row.low) / 2)
     assert halves[0] == pytest.approx(1.96 / np.sqrt(1000), rel=0.1)
     assert halves[1] == pytest.approx(halves[0], rel=0.1)
+
+
+def test_the_value_of_a_replay_is_exact_despite_an_offset_of_the_rewards():
+    """A sum of 200 rewards around 10^6 is wrong by 100 in float32, more than the interval of their mean is wide."""
+    reward = np.full(400, 1e6 + 1.0)
+    reward[::50] = 1e6
+    (row,) = evaluate(Log.from_arrays(np.arange(400) % 2, reward, np.full(400, 0.5)), UCB1(n_arms=2), seeds=2)
+    assert 8.0 / row.ess + 1e-9 >= 1e6 + 1.0 - row.value >= 0.0
+    (row,) = evaluate(Log.from_arrays(np.arange(400) % 2, reward - 1e6, np.full(400, 0.5)), UCB1(n_arms=2), seeds=1)
+    assert row.value * row.ess == pytest.approx(round(row.value * row.ess), rel=1e-12)
