@@ -4,6 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits.armed import UCB1
+from jaxbandits.data import TableBandit
 from jaxbandits.programs import compilation
 from jaxbandits.simulation import Meter, simulate
 from jaxbandits.tracing import target
@@ -42,3 +44,17 @@ def test_sums_on_accelerators(monkeypatch):
     compilation.clear_compiled()
     np.testing.assert_allclose(found["tenth"], 1000.7, rtol=5e-6)
     assert found["count"] == 10_007
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_regret_on_a_table_with_large_rewards(offset):
+    """The sums of rewards around 10^6 are wrong by hundreds, more than the regret."""
+    rewards = np.round(np.random.default_rng(0).random((50, 2)) * 16.0) / 16.0 + offset  # exact in float32
+    plays = Meter("arm", lambda played: jnp.asarray(played.decision.index, float))
+    environment, rounds = TableBandit.from_rewards(rewards, order="given"), 500
+    result = simulate(UCB1(n_arms=2), environment, rounds, 1, meters=[plays], record_points=rounds, progress=False)
+    arm = np.diff(result.get("arm")[0, 0], prepend=0.0).astype(int)
+    rows = rewards[np.arange(rounds) % 50]
+    paid = rows[np.arange(rounds), arm]
+    np.testing.assert_allclose(result.final("regret").item(), (rows.max(axis=1) - paid).sum(), rtol=1e-5)
+    np.testing.assert_allclose(result.final("fixed_arm_regret").item(), rows.sum(axis=0).max() - paid.sum(), rtol=1e-5)

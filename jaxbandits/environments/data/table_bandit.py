@@ -38,11 +38,12 @@ class RewardTable(NamedTuple):
 
 
 class TableOutcome(NamedTuple):
-    """Rewards of a round."""
+    """Rewards and regrets of a round; regrets are differences of rewards, since differences of sums would cancel."""
 
+    regret: jax.Array  # []  largest reward of the row minus the reward
     reward: jax.Array  # []  reward of the arm played
     best_reward: jax.Array  # []  largest reward of the row
-    arm_reward: jax.Array  # [K]  reward of every arm
+    arm_regret: jax.Array  # [K]  largest reward of the row minus the reward of every arm
 
 
 @pytree
@@ -57,8 +58,10 @@ class TableBandit:
     """
 
     source: ClassVar[str] = "your own labelled rows (CSV, npz, LIBSVM, ARFF) or table of all rewards as a bandit"
-    axes: ClassVar = {"arm_reward": ("arm",)}
-    units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "reward", "best_reward", "arm_reward"), "reward")
+    axes: ClassVar = dict.fromkeys(("arm_regret", "arm_reward"), ("arm",))
+    units: ClassVar = dict.fromkeys(
+        ("regret", "fixed_arm_regret", "reward", "best_reward", "arm_regret", "arm_reward"), "reward"
+    )
     table: RewardTable = shared(doc="rows of the table (constructed by from_table, from_rewards or from_file)")
     order: str = static("iid", doc='"iid" (with replacement), "shuffled" (in every pass) or "given"')
     as_context: bool = static(False, BOOL, "whether observations are contexts [p] that all arms share")
@@ -210,9 +213,9 @@ class TableBandit:
     ) -> tuple[Place, Reward, TableOutcome]:
         del obs
         paid = jnp.asarray(self.table.rewards)[state.row].astype(jnp.result_type(float))
-        reward = paid[decision.index]
+        reward, best = paid[decision.index], largest(paid)
         following = rows.follow(key, t, self.order, self.table.rewards.shape[0], state)
-        return following, Reward(reward), TableOutcome(reward, largest(paid), paid)
+        return following, Reward(reward), TableOutcome(best - reward, reward, best, best - paid)
 
     def admits(self, state: Place, obs: ArmObs, decision: ArmDecision) -> jax.Array:
         """Return True if the index of the arm is in range."""
@@ -220,6 +223,8 @@ class TableBandit:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return `regret` (against the best arm of every row) and `fixed_arm_regret` (against the best of all rows)."""
-        fixed = values["arm_reward"].max(axis=-1) - values["reward"]
-        return {"regret": values["best_reward"] - values["reward"], "fixed_arm_regret": fixed}
+        """Return `fixed_arm_regret` (against the best arm of all rows), and `arm_reward`, the reward of every arm."""
+        return {
+            "fixed_arm_regret": values["regret"] - values["arm_regret"].min(axis=-1),
+            "arm_reward": values["best_reward"][..., None] - values["arm_regret"],
+        }
