@@ -206,7 +206,7 @@ def _read_features(
     found = []
     for value in (context, *context["_multi"]):
         features: dict[str, float] = {}
-        for name, number in _leaves(where, "", value):
+        for name, number in _leaves(where, None, value):
             if name in features:
                 raise InputError(f"{where}: two features have the name {name!r}")
             features[name] = number
@@ -216,18 +216,19 @@ def _read_features(
     return found[0], found[1:]
 
 
-def _leaves(where: str, name: str, value: Any) -> Iterator[tuple[str, float]]:
-    """Yield the name and the value of each feature in a JSON value."""
+def _leaves(where: str, name: str | None, value: Any) -> Iterator[tuple[str, float]]:
+    """Yield the name and the value of each feature in a JSON value, whose own name is None for a whole object."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, entry in items:
             if key == "_text":
                 raise InputError(f"{where}: _text is text, but features must be numbers")
             if not str(key).startswith("_"):
-                yield from _leaves(where, f"{name}^{key}" if name else str(key), entry)
+                yield from _leaves(where, str(key) if name is None else f"{name}^{key}", entry)
     elif isinstance(value, str):
-        raise InputError(f"{where}: feature {name!r} is text, {format_value(value)}, but features must be numbers")
+        what = "an action" if name is None else f"feature {name!r}"
+        raise InputError(f"{where}: {what} is text, {format_value(value)}, but features must be numbers")
     elif value is not None and value is not False:
-        if not name:
+        if name is None:
             raise InputError(f"{where}: the features of an action must be an object, got {format_value(value)}")
         yield name, float(value)

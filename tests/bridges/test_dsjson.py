@@ -31,7 +31,7 @@ def test_there_and_back(shape, tmp_path):
         assert len(event["c"]["_multi"]) == K
 
 
-@pytest.mark.parametrize("columns", [("user", "user^age", "user^age^old"), ("^age", "user^", "age")])
+@pytest.mark.parametrize("columns", [("user", "user^age", "user^age^old"), ("^age", "user^", "age"), ("", "age", "^x")])
 def test_names_that_are_namespaces_too(columns, tmp_path):
     log = make_log((N, P), columns)
     write_dsjson(log, tmp_path / "log.json")
