@@ -101,6 +101,17 @@ def test_curves_are_means_over_rounds_and_leave_labels_out():
     assert "median" in quantile.get_ylabel()
 
 
+def test_the_legend_of_all_panels_names_every_curve_of_every_panel():
+    failed = curve(1.0, np.nan, 3.0)
+    panels = {"p": (np.nan, np.nan, {"a [1]": curve(1.0, 3.0)}), "q": (np.nan, np.nan, {"a [2]": failed, "b": failed})}
+    drawing = Curves()
+    figure = render.draw(report_of(panels, (drawing,)), drawing)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a [1]", "a [2]", "b"]
+    assert [ax.get_title() for ax in figure.axes] == ["p", "q\n2 failed trials left out", "", ""]
+    assert legend.get_title().get_text() == "3 seeds"
+
+
 def test_the_label_of_an_axis_breaks_where_it_would_not_fit():
     long = "estimation_error_of_the_worst_arm"
     trials = {"a": curve(1.0, 3.0, **{long: [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 6.0]]})}

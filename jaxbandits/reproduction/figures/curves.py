@@ -1,6 +1,7 @@
 """Draw figures of the kind `Curves`: panels side by side, means above medians, with measured times next to them."""
 
 import math
+import re
 from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _ACROSS = 4  # largest number of panels in a row; five or six panels are drawn in two rows of three
 _BLANK = "."
+_SEEDS, _FAILED = re.compile(r"\s\[[\d,]+ seeds?\]$"), re.compile(r"\s\[\d+ failed\]$")  # ends of labels in a legend
 _ONE_LINE = 22  # length of a metric with its unit up to which the name of the band fits on the same line
 
 
@@ -40,13 +42,13 @@ def draw(drawing: Curves, plt: ModuleType, report: Report) -> "Figure":
     for name, panel in panels.items():
         for band in bands:
             ax = axes[f"{band}:{name}"]
-            _panel(drawing, report, name, band, ax)
-            ax.set_title(panel.title if band == bands[0] else "")
+            n_failed = _panel(drawing, report, name, band, ax)
+            note = f"\n{count_of(n_failed, 'failed trial')} left out" if n_failed else ""
+            ax.set_title(panel.title + note if band == bands[0] else "")
     for i, times in enumerate(timed):
         cost.per_round(axes[f"time:{i}"], times, report.order(drawing.not_drawn))
-    first = next(iter(panels))
-    seeds = max(len(trials.seeds) for trials in report.results[first].trials.values())
-    shown = [axes[f"{bands[0]}:{first}"], *(axes[f"time:{i}"] for i in range(len(timed)))]
+    seeds = max(len(trials.seeds) for result in report.results.values() for trials in result.trials.values())
+    shown = [*(axes[f"{bands[0]}:{name}"] for name in panels), *(axes[f"time:{i}"] for i in range(len(timed)))]
     figure.legend(*_distinct(shown), title=count_of(seeds, "seed"), loc="outside right center", frameon=False)
     return figure
 
@@ -75,7 +77,8 @@ def _mosaic(names: Sequence[str], bands: Sequence[str]) -> list[list[str]]:
     return mosaic
 
 
-def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") -> None:
+def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") -> int:
+    """Draw a panel, and return the number of failed trials, which its curves omit."""
     metric, measured = report.results[name].labels_with_metric(drawing.metric or report.experiment.metric)
     drawn = drawn_of(list(measured), drawing.not_drawn)
     order = report.order(drawing.not_drawn)
@@ -99,6 +102,11 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
             drawing.limit, color="#000000", linestyle="--", linewidth=0.8, label=f"claimed: below {drawing.limit:g}"
         )
         ax.set_yscale("symlog", linthresh=0.1 * drawing.limit)
+    failed = (
+        measured[label].failures(metric) | (False if drawing.x == "round" else measured[label].failures(drawing.x))
+        for label in drawn
+    )
+    return sum(int(mask.sum()) for mask in failed)
 
 
 def drawn_of(labels: Sequence[str], not_drawn: Sequence[str]) -> list[str]:
@@ -107,11 +115,14 @@ def drawn_of(labels: Sequence[str], not_drawn: Sequence[str]) -> list[str]:
 
 
 def _distinct(axes: "Sequence[Axes]") -> tuple[list[Any], list[str]]:
-    """Return handles and labels of all axes without duplicates; some algorithms appear in the timings only."""
+    """Return handles and labels of all axes without duplicates, and without the numbers of failed trials.
+
+    Some algorithms appear only in some panels or only in the timings. The titles of the panels count failed trials.
+    """
     found: dict[str, tuple[Any, str]] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            # Labels with a different number of seeds end with " [...]".
-            found.setdefault(label.partition(" [")[0], (handle, label))
+            label = _FAILED.sub("", label)
+            found.setdefault(_SEEDS.sub("", label), (handle, label))
     handles, labels = zip(*found.values(), strict=True)
     return list(handles), list(labels)
