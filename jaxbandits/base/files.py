@@ -62,6 +62,17 @@ def path_of(value: object, what: str = "the name of a file must be a string or a
     return Path(text)
 
 
+def append_to_name(path: Path, text: str) -> Path:
+    """Return a path with text appended to its last part.
+
+    Raises:
+      InputError: if the last part is not a name, as in `.`, `..` and `/`.
+    """
+    if path.name in ("", ".."):
+        raise InputError(f"{path} is a directory: add the name of a file")
+    return path.with_name(path.name + text)
+
+
 @contextlib.contextmanager
 def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
     """Create a directory and hold a lock on it within a `with` block.
@@ -161,7 +172,7 @@ def open_atomically(path: Path, mode: int = 0o666, sync: bool = True) -> Iterato
     Raises:
       InputError: if the path cannot be written; the message names it.
     """
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+    temporary = append_to_name(path, f".{secrets.token_hex(8)}.tmp")
 
     def create(name: str, flags: int) -> int:
         return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), mode)

@@ -30,7 +30,7 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
       InputError: if the path cannot be written.
     """
     path = files.path_of(path)
-    path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+    path = path if path.suffix == ".npz" else files.append_to_name(path, ".npz")
     files.make_directory(path.parent)
     header: JsonObject = {"format": _FORMAT, "info": result.info, "trials": []}
     arrays: dict[str, np.ndarray] = {}
@@ -54,7 +54,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
     """
     path = files.path_of(path)
     if path.suffix != ".npz" and not os.path.isfile(path):  # there may be a directory with the name of the file
-        named = path.with_name(path.name + ".npz")
+        named = files.append_to_name(path, ".npz")
         path = named if os.path.exists(named) or not os.path.exists(path) else path
     with files.open_npz(path) as file:
         try:

@@ -3,7 +3,9 @@
 import json
 import os
 import zipfile
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from jaxbandits import plugins
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.files import first_difference, read_json, read_npz, write_json, write_npz
+from jaxbandits.reproduction.figures import render
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Options
 from jaxbandits.sweeps import file as sweep_file
@@ -221,3 +224,19 @@ def test_what_is_no_path_is_told_at_every_door(path):
         with pytest.raises(InputError) as error:
             door(path)
         assert "\n" not in str(error.value) and format_value(path) in str(error.value), name
+
+
+@pytest.mark.parametrize("path", [".", "..", "/", "../.."])
+def test_a_file_without_a_name_is_told_at_every_door(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = factories.result()
+    doors = {
+        "save": result.save, "load": Result.load, "csv": result.to_csv,
+        "atomic": lambda path: write_json(Path(path), 1),
+        "figure": lambda path: render.save(plt.figure(), Path(path), ("svg",)),
+    }  # fmt: skip
+    for door in doors.values():
+        with pytest.raises(InputError, match="is a directory: add the name of a file"):
+            door(path)
+    assert os.listdir(tmp_path) == []
+    plt.close("all")

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from jaxbandits.base.files import make_directory, write_atomically
+from jaxbandits.base.files import append_to_name, make_directory, write_atomically
 from jaxbandits.base.pytree import FieldValue
 from jaxbandits.plots import curves as curves_lib
 from jaxbandits.reproduction.engine import figures as drawings
@@ -150,6 +150,9 @@ def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> list
       figure: figure to write.
       stem: path without the suffix of a format.
       formats: formats, a subset of `FORMATS`.
+
+    Raises:
+      InputError: if a path cannot be written.
     """
     plt = _pyplot()
     make_directory(stem.parent)
@@ -160,7 +163,7 @@ def save(figure: "Figure", stem: Path, formats: Sequence[str] = FORMATS) -> list
         for suffix in formats:
             buffer = io.BytesIO()
             figure.savefig(buffer, format=suffix, metadata=_METADATA[suffix])
-            path = stem.with_name(f"{stem.name}.{suffix}")
+            path = append_to_name(stem, f".{suffix}")
             write_atomically(path, buffer.getvalue())
             written.append(path)
     plt.close(figure)
