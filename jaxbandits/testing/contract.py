@@ -41,6 +41,7 @@ from jaxbandits.types import (
     Recommends,
     SetDecision,
     State,
+    TeamDecision,
 )
 
 _ROUNDS = 40
@@ -201,28 +202,67 @@ def select_is_read_only(algorithm: Algorithm, environment: Environment) -> None:
 
 
 def masked_arms_are_never_played(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that a learner plays the only available arm when all other arms are masked."""
+    """Assert that a learner plays the only available arm when all other arms are masked.
+
+    The first round is tested, and a round after a short run, when the learner may choose in another way.
+    """
     algorithm, environment = as_arrays((algorithm, environment))
-    seen = jax.eval_shape(lambda: environment.observe(_key(), jnp.int32(0), environment.init(_key())))
-    if not isinstance(seen, (ArmObs, ContextObs, AdviceObs)):
+    if not _has_arms(environment):
         return
-    carry = _start(algorithm, environment)
-    obs = environment.observe(jax.random.key(1), jnp.int32(0), carry.env_state)
-    n_arms = obs.arms.shape[0]
 
     @jax.jit
-    def played_under(mask):
-        decision = algorithm.select(jax.random.key(2), jnp.int32(0), carry.alg_state, obs._replace(mask=mask))
-        return _arms_of(decision)
+    def played_under(t, carry, mask):
+        obs = environment.observe(jax.random.key(1), t, carry.env_state)._replace(mask=mask)
+        return _arms_of(algorithm.select(jax.random.key(2), t, carry.alg_state, obs))
 
-    for k in (0, n_arms // 2, n_arms - 1):
-        played = np.asarray(played_under(jnp.arange(n_arms) == k))
-        chosen = set(played[played >= 0].tolist())  # -1 stands for no item
-        wrong = min(chosen - {k}, default="none")
-        assert chosen == {k}, (
-            f"only arm {k} was available, but arm {wrong} was played: give masked arms a score of -inf (obs.mask is "
-            "True where an arm may be played), or choose with best_arm(obs.arms, obs.mask, score)"
-        )
+    for t, carry in _early_and_late(algorithm, environment):
+        n_arms = environment.observe(jax.random.key(1), t, carry.env_state).arms.shape[0]
+        for k in (0, n_arms // 2, n_arms - 1):
+            played = np.asarray(played_under(t, carry, jnp.arange(n_arms) == k))
+            chosen = set(played[played >= 0].tolist())  # -1 stands for no item
+            wrong = min(chosen - {k}, default="none")
+            assert chosen == {k}, (
+                f"in round {t}, only arm {k} was available, but arm {wrong} was played: give masked arms a score of "
+                "-inf (obs.mask is True where an arm may be played), or choose with best_arm(obs.arms, obs.mask, score)"
+            )
+
+
+def decisions_have_the_features_of_their_arms(algorithm: Algorithm, environment: Environment) -> None:
+    """Assert that the features `x` of a decision are those of its arm `index`, in the first and in a later round."""
+    algorithm, environment = as_arrays((algorithm, environment))
+    if not _has_arms(environment):
+        return
+
+    @jax.jit
+    def decide(t, carry):
+        obs = environment.observe(jax.random.key(1), t, carry.env_state)
+        decision = algorithm.select(jax.random.key(2), t, carry.alg_state, obs)
+        if isinstance(decision, (SetDecision, PairDecision, TeamDecision)):
+            return None
+        return decision.index, decision.x, obs.arms[decision.index], jnp.max(jnp.abs(obs.arms))
+
+    for t, carry in _early_and_late(algorithm, environment):
+        if (found := decide(t, carry)) is not None:
+            index, x, arm, size = map(np.asarray, found)
+            assert np.allclose(x, arm, rtol=1e-3, atol=1e-5 * size), (
+                f"in round {t}, the decision has the index {index}, but not the features of this arm: return "
+                "ArmDecision(index, obs.arms[index])"
+            )
+
+
+def _has_arms(environment: Environment) -> bool:
+    """Return True if the observations of an environment with array leaves have arms and a mask."""
+    seen = jax.eval_shape(lambda: environment.observe(_key(), jnp.int32(0), environment.init(_key())))
+    return isinstance(seen, (ArmObs, ContextObs, AdviceObs))
+
+
+def _early_and_late(algorithm: Algorithm, environment: Environment) -> list[tuple[jax.Array, Carry]]:
+    """Return the number and the carry of the first round and of the last round of a short run."""
+    first = carry = _start(algorithm, environment)
+    last = min(_ROUNDS, _most_rounds(algorithm)) - 1
+    for t in range(last):
+        carry = _round(_ScaledFeedback(algorithm, jnp.asarray(1.0)), environment, jnp.int32(t), carry)
+    return [(jnp.int32(0), first), (jnp.int32(last), carry)]
 
 
 def _arms_of(decision: Any) -> jax.Array:
@@ -251,8 +291,7 @@ def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment
 
     The trials are shorter if the learner has a smaller field `horizon` or `capacity` (the length of its history).
     """
-    limits = [getattr(algorithm, name, None) for name in ("horizon", "capacity")]
-    rounds = int(min([_LONG, *(limit for limit in limits if limit is not None)]))
+    rounds = _most_rounds(algorithm)
     trials = _run(algorithm, environment, seeds=32, horizon=rounds)
     failed = ~trials.healthy[0]
     if failed.any():
@@ -262,6 +301,12 @@ def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment
             f"a state is NaN in {int(failed.sum())} of {failed.size} trials within {rounds:,} rounds; with seed {seed} "
             f"{leaf} is NaN after round {t}: guard divisions, logarithms and exponentials"
         )
+
+
+def _most_rounds(algorithm: Algorithm) -> int:
+    """Return the largest number of rounds that a learner can play, at most 2,000."""
+    limits = [getattr(algorithm, name, None) for name in ("horizon", "capacity")]
+    return int(min([_LONG, *(limit for limit in limits if limit is not None)]))
 
 
 def _first_nan(algorithm: Algorithm, environment: Environment, seed: int, rounds: int) -> tuple[str, int]:
@@ -353,6 +398,7 @@ TRACED_CHECKS = (*_TRACES, fields_have_meanings)  # the check of descriptions is
 ALGORITHM_CHECKS = (
     *_TRACES,
     masked_arms_are_never_played,
+    decisions_have_the_features_of_their_arms,
     stays_finite,
     recommendation_is_finite,
     decisions_are_admissible,

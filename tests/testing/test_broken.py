@@ -102,6 +102,21 @@ class IgnoresTheMask(Greedy):
 
 
 @pytree
+class ForgetsTheMask(Greedy):
+    """Heeds the mask while it plays every arm once."""
+
+    def select(self, key, t, state, obs):
+        heeded = None if obs.mask is None else jnp.where(t < 5, obs.mask, True)
+        return super().select(key, t, state, obs._replace(mask=heeded))
+
+
+@pytree
+class MixesUpFeatures(Greedy):
+    def select(self, key, t, state, obs):
+        return super().select(key, t, state, obs)._replace(x=obs.arms[0])
+
+
+@pytree
 class Overflows(Greedy):
     def update(self, key, t, state, obs, decision, feedback):
         grown = jnp.exp(jnp.abs(feedback.reward))
@@ -404,6 +419,8 @@ def test_a_decision_that_the_environment_does_not_take_is_told_what_to_return():
 
 BROKEN = [
     (contract.masked_arms_are_never_played, IgnoresTheMask, "only arm 2 was available, but arm 0 was played"),
+    (contract.masked_arms_are_never_played, ForgetsTheMask, "in round 39, only arm 0 was available, but arm "),
+    (contract.decisions_have_the_features_of_their_arms, MixesUpFeatures, "but not the features of this arm"),
     (contract.stays_finite, Overflows, "the state is NaN after feedback scaled by 1e.06"),
     (contract.recommendation_is_finite, RecommendsNothing, "the recommendation from the initial state is not finite"),
     (contract.decisions_are_admissible, LeavesTheArms, "decisions are not admissible"),
