@@ -9,16 +9,37 @@ are recorded. A number takes 8 bytes per round and trial: a million rounds of a 
 from collections.abc import Callable
 from typing import Any
 
-from jaxbandits.base.errors import unknown_name
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.engine.meters import Meter, Round
 
+
+def _part(name: str, role: str, field: str) -> Callable[[Round], Any]:
+    """Return a `measure` that returns a field of the decision or of the feedback of a round."""
+
+    def measure(r: Round) -> Any:
+        of = getattr(r, role)
+        # A NamedTuple without a field `index` has the method `index` of tuples.
+        found = getattr(of, field, None) if field in getattr(of, "_fields", (field,)) else None
+        if found is None:
+            raise InputError(
+                f"history has no {name!r} of {type(r.algorithm).__name__}, whose {role} ({type(of).__name__}) has no "
+                f"{field}"
+            )
+        return found
+
+    return measure
+
+
 _FIELDS: dict[str, Callable[[Round], Any]] = {
-    "arm": lambda r: r.decision.index,
-    "probability": lambda r: r.decision.probability,
-    "features": lambda r: r.decision.x,
-    "received": lambda r: r.feedback.reward,
-    "played_point": lambda r: r.decision.play,
-    "observed_loss": lambda r: r.feedback.loss,
+    name: _part(name, role, field)
+    for name, role, field in (
+        ("arm", "decision", "index"),
+        ("probability", "decision", "probability"),
+        ("features", "decision", "x"),
+        ("received", "feedback", "reward"),
+        ("played_point", "decision", "play"),
+        ("observed_loss", "feedback", "loss"),
+    )
 }
 
 
@@ -31,7 +52,7 @@ def history(*names: str) -> list[Meter]:
         `observed_loss` `[Q]`. The default is `arm` and `received`.
 
     Raises:
-      InputError: if a name is none of the above.
+      InputError: if a name is none of the above; during tracing, if a learner has no such part.
     """
     for name in names:
         if name not in _FIELDS:

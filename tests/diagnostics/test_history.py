@@ -34,3 +34,10 @@ def test_history_of_features_and_points():
 def test_unknown_parts_are_refused():
     with pytest.raises(InputError, match="unknown part of a round 'arms'; did you mean 'arm'"):
         history("arms")
+
+
+@pytest.mark.parametrize(("name", "decision"), [("arm", "index"), ("probability", "probability"), ("features", "x")])
+def test_a_part_that_a_decision_lacks_is_named(name, decision):
+    """The decision is a tuple, whose method `index` is no arm."""
+    with pytest.raises(InputError, match=f"no '{name}' of OGD, whose decision .PointDecision. has no {decision}"):
+        simulate(OGD(dim=2), QuadraticLosses(dim=2), 4, 3, meters=history(name), progress=False)
