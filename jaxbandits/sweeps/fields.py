@@ -159,18 +159,28 @@ def _array(value: object, where: str) -> np.ndarray:
 
 def _ends(given: object, where: str, positive: bool) -> tuple[float, float]:
     pair = given if isinstance(given, list) and len(given) == 2 else ()
-    if not pair or not all(type(x) in (int, float) and math.isfinite(x) for x in pair) or not pair[0] < pair[1]:
+    if not pair or not all(map(_is_finite, pair)) or not pair[0] < pair[1]:
         raise InputError(f"{where}: must be two numbers, the smaller one first, got {format_value(given)}")
     if positive and pair[0] <= 0:
         raise InputError(f"{where}: must be positive numbers, got {format_value(given)}")
     return pair[0], pair[1]
 
 
+def _is_finite(value: object) -> bool:
+    """Return True for a finite number; TOML has whole numbers of any size, which may exceed all floats."""
+    if type(value) not in (int, float):
+        return False
+    try:
+        return math.isfinite(value)  # pyright: ignore[reportArgumentType]
+    except OverflowError:
+        return False
+
+
 def _steps(low: float, high: float, table: JsonObject, where: str) -> list[float]:
     step = table["step"]
     if "n" in table:
         raise InputError(f"{where}: set either n or step, not both")
-    if type(step) not in (int, float) or not 0 < step < math.inf:
+    if not _is_finite(step) or step <= 0:
         raise InputError(f"{where}.step: must be a positive number, got {format_value(step)}")
     length, rounding = (high - low) / step, 2.0 * math.ulp(max(abs(low), abs(high))) / step
     most = length + max(1e-12 * length, rounding)

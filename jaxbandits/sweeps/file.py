@@ -211,7 +211,7 @@ def _record_points(record_points: object, source: str) -> object:
 
 def _override(content: JsonObject, override: str) -> None:
     """Set one entry, or a field of every algorithm (`alg.`) or environment (`env.`)."""
-    where = f"--set {override}"
+    where = f"--set {' '.join(override.split())}"
     key, equals, text = override.partition("=")
     path = key.strip().split(".")
     if not equals or not all(path):
@@ -252,10 +252,11 @@ def _parse(text: str, where: str) -> object:
         raise InputError(f"{where}: has no value")
     for toml, is_list in ((f"x = {text}", False), (f"x = [{text}]", True)):
         try:
-            value = tomllib.loads(toml)["x"]
+            found = tomllib.loads(toml)
         except tomllib.TOMLDecodeError:
             continue
-        return _ValueList(value) if is_list else value
+        if len(found) == 1:  # further lines would be further entries, which must not be ignored
+            return _ValueList(found["x"]) if is_list else found["x"]
     words = [word.strip() for word in text.split(",")]
     if not all(words) or any(mark in text for mark in "[]{}\"'\n"):
         raise InputError(f"{where}: cannot read the value")

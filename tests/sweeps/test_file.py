@@ -107,6 +107,7 @@ def test_overrides(write):
         ("=3", "must have the form KEY=VALUE"),
         ("horizon=", "has no value"),
         ("horizon=[1", "cannot read the value"),
+        ("horizon=50\nseeds=2", "cannot read the value"),
         ("horizn=3", "unknown key 'horizn'; did you mean 'horizon'"),
         ("env=3", "does not name a field of the environments"),
         ("algorithms.ofl.ridge=3", "did you mean 'algorithms.oful.FIELD'"),
