@@ -11,6 +11,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine import statistic
 from jaxbandits.reproduction.engine.claim import Claim, Measurements, slug
 from jaxbandits.reproduction.engine.experiment import Experiment
+from jaxbandits.reproduction.engine.figures import Curves
 from jaxbandits.reproduction.engine.verdict import Verdict, holm
 from jaxbandits.reproduction.engine.verdict import judge as judge_claim
 from jaxbandits.results.result import Result
@@ -162,11 +163,14 @@ def test_an_id_has_a_form_and_ends_enclose_something():
     assert slug("Hvt-UCB, bound only") == "hvt-ucb-bound-only" and slug("eps0.2 (x)") == "eps0.2-x"
 
 
-def test_two_claims_of_an_experiment_have_two_ids():
+def test_two_claims_and_two_figures_of_an_experiment_have_two_names():
     claims = (claim_of(None), claim_of(None))
     fields = {"horizon": 1, "seeds": 1, "presets": {"p": ""}, "algorithms": lambda *_: {}, "panels": lambda _: {}}
     with pytest.raises(InputError, match="toy/one has two claims with the id 'id'"):
         Experiment("toy/one", "t", "s", metric="regret", claims=claims, **fields)
+    figures = (Curves(), Curves(metric="loss"), Curves(metric="loss", logarithmic=True))
+    with pytest.raises(InputError, match="toy/one has two figures with the name 'curves', whose files would be the"):
+        Experiment("toy/one", "t", "s", metric="regret", figures=figures, **fields)
 
 
 def test_equivalence_is_two_one_sided_tests():

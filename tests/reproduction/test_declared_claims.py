@@ -241,9 +241,11 @@ def test_noise_of_all_scales_and_none():
     slope = np.polyfit(np.log(horizons), np.log(bound), 1)[0]
     assert noiseless.rate_of_the_bound(horizons) == pytest.approx(slope, rel=1e-9)
     labels = ("Hvt-UCB", "Hvt-UCB, theory")
-    three = [*EXPERIMENTS["linear/noiseless"].algorithms("all", 100, EXPERIMENTS["linear/noiseless"].panels(100)["T"])]
+    three = [
+        *EXPERIMENTS["linear/noiseless"].algorithms("all", 100, EXPERIMENTS["linear/noiseless"].panels(100)["T-over-1"])
+    ]
     assert len(three) == 3
-    by_t = dict(zip(("T/32", "T/8", "T/2", "T"), horizons, strict=True))
+    by_t = dict(zip(("T-over-32", "T-over-8", "T-over-2", "T-over-1"), horizons, strict=True))
     for power, verdict in ((0.3, "holds"), (0.5, "does not hold")):
         measured = observe({at: dict.fromkeys(three, float(t) ** power) for at, t in by_t.items()}, seeds=1024)
         assert set(verdicts("linear/noiseless", measured).values()) == {verdict}

@@ -201,6 +201,21 @@ def test_derived_metrics_are_those_of_each_label():
     assert "panel two: a stand-in for Numbers" in files.text(report)
 
 
+def test_panels_name_files():
+    """A file in a folder would not be found again; an error comes before anything is computed."""
+    for experiment in EXPERIMENTS.values():
+        experiment.check_panels(experiment.panels(100))
+    claim = dataclasses.replace(SMALL.claims[0], panels=("one",))
+    for names, claims, message in (
+        (("one", "T/2"), (), "files are named after panel 'T/2', which must not contain '/'"),
+        (("one", "One"), (), "files of panels 'one' and 'One' would differ only in case"),
+        (("once",), (claim,), r"unknown panel of toy/small \(in the claim low/one\) 'one'; did you mean 'once'"),
+    ):
+        panels = dict.fromkeys(names, SMALL.panels(20)["one"])
+        with pytest.raises(InputError, match=message):
+            run(dataclasses.replace(SMALL, panels=lambda horizon, panels=panels: panels, claims=claims), progress=False)
+
+
 def test_another_reading_is_a_run_of_its_own(tmp_path):
     """Its learners differ, its manifest and its tables say so, and it does not pass for the usual run."""
     read = dataclasses.replace(

@@ -105,7 +105,7 @@ class Experiment:
       horizon_stated: True if the paper or its authors' code states `horizon`.
 
     Raises:
-      InputError: if two claims have the same id.
+      InputError: if two claims have the same id, or two figures the same file names.
     """
 
     name: str
@@ -145,6 +145,29 @@ class Experiment:
         ids = [claim.id for claim in self.claims]
         if twice := next((id for id in ids if ids.count(id) > 1), ""):
             raise InputError(f"{self.name} has two claims with the id {twice!r}: an id names one row")
+        names = [drawing.name for drawing in self.figures[1:]]  # files of the first figure have no suffix
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise InputError(f"{self.name} has two figures with the name {twice!r}, whose files would be the same")
+
+    def check_panels(self, panels: Mapping[str, Panel]) -> None:
+        """Check the names of panels, which are parts of file names, and that claims name no other panel.
+
+        Raises:
+          InputError: if the name of a panel cannot be part of a file name, if two names differ only in case, or if a
+            claim names an unknown panel.
+        """
+        known: dict[str, str] = {}
+        for name in panels:
+            if "/" in name or "\0" in name:
+                raise InputError(
+                    f"{self.name}: files are named after panel {name!r}, which must not contain '/' or NUL"
+                )
+            if (other := known.setdefault(name.casefold(), name)) != name:
+                raise InputError(f"{self.name}: files of panels {other!r} and {name!r} would differ only in case")
+        for claim in self.claims:
+            for name in claim.panels:
+                if name not in panels:
+                    raise unknown_name(f"panel of {self.name} (in the claim {claim.id})", name, panels)
 
     def marks(self, claim: Claim) -> tuple[str, ...]:
         """Return the marks of a claim: the reconstructed learners and guessed settings on which it rests."""

@@ -112,6 +112,7 @@ def run(
             f"the first seed can be at most {FIRST_SEED - seeds:,}, got {first_seed:,}"
         )
     panels = experiment.panels(horizon)
+    experiment.check_panels(panels)
     declared = {name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}
     algorithms = _keep(declared, without)
     results, tuned, edges = {}, {}, {}

@@ -12,7 +12,7 @@ from jaxbandits.theory.linear import theorem_1
 
 _LONGEST = 32_000
 _COVERING = "Hvt-UCB, beta x 1e-3"
-_SHARES = {"T/32": 1 / 32, "T/8": 1 / 8, "T/2": 1 / 2, "T": 1.0}
+_SHARES = {"T-over-32": 1 / 32, "T-over-8": 1 / 8, "T-over-2": 1 / 2, "T-over-1": 1.0}
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
