@@ -98,7 +98,6 @@ def write_all(directory: Path) -> None:
 def _write_pages(parts: "Sequence[Chapter]", directory: Path, experiments: Mapping[str, "Experiment"]) -> list[Path]:
     """Write the overview and the pages of the papers, and copy the figures of the runs into their directory."""
     from jaxbandits.base.files import make_directory, write_atomically
-    from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger import pages
 
     folder = directory / "papers"
@@ -112,7 +111,7 @@ def _write_pages(parts: "Sequence[Chapter]", directory: Path, experiments: Mappi
     ]
     texts = {directory / "ledger.md": pages.overview(parts, "papers/{}.md".format, not_run)}
     for part in parts:
-        texts[folder / f"{slug(part.paper.family)}.md"] = pages.paper(
+        texts[folder / f"{pages.file_name(part.paper.family)}.md"] = pages.paper(
             part, lambda run: _picture(run, folder, experiments)
         )
     for name, text in texts.items():
@@ -126,10 +125,10 @@ _LARGEST_SVG = 200_000  # bytes; figures of many points are smaller as PNG
 def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) -> str:
     """Return Markdown that shows the figure of a run, an earlier one in `folder`, or a preview; "" if there is none."""
     from jaxbandits.base.files import make_directory
-    from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger.markdown import plain
+    from jaxbandits.reproduction.ledger.pages import file_name
 
-    name, title = slug(run.experiment.replace("/", "-")), plain(run.about.title)
+    name, title = file_name(run.experiment), plain(run.about.title)
     figures, preview = folder / "figures", folder.parent / "gallery" / f"{name}.svg"
     made = next((file for file in run.files if file.endswith(".svg")), None)
     if made is not None and run.directory is not None and (run.directory / made).is_file():
@@ -137,8 +136,8 @@ def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) 
         if source.stat().st_size > _LARGEST_SVG and (smaller := source.with_suffix(".png")).is_file():
             source = smaller
         make_directory(figures)
-        for earlier in figures.glob(f"{name}.*"):
-            earlier.unlink()
+        for suffix in (".svg", ".png"):
+            (figures / f"{name}{suffix}").unlink(missing_ok=True)
         shutil.copyfile(source, figures / f"{name}{source.suffix}")
     for figure in (figures / f"{name}.svg", figures / f"{name}.png"):
         if figure.exists():

@@ -165,6 +165,16 @@ def test_a_run_on_real_data_has_the_title_of_these_data():
     assert made_up.panels()["x1"] == "stand-in for Covertype, radii x 1"
 
 
+def test_no_two_names_share_a_file():
+    strangers = ["My_Fam/a", "my-fam/a", "my/fam-a", "my/fam.a", "\u56fe/1", "\u753b/1", "Oco/e4", "oco/E4"]
+    names = [*EXPERIMENTS, *strangers]
+    names += dict.fromkeys(name.partition("/")[0] for name in names)
+    found = {name: pages.file_name(name) for name in names}
+    assert len({file.casefold() for file in found.values()}) == len(names)
+    assert all(found[name] == name.replace("/", "-") for name in (*EXPERIMENTS, *PAPERS))
+    assert not any({*file} & {"/", " ", "_"} or file[0] in "-." for file in found.values())
+
+
 def test_a_row_fails_after_correction_within_its_sentence_and_holm_over_the_paper():
     """One row of four at .01 is .04 for the sentence: alone it decides; beside another at .04 neither does."""
     rows = [judge("a/0", NO, 0.01), *(judge(f"a/{i}", OPEN) for i in (1,)), *(judge(f"a/{i}", YES) for i in (2, 3))]

@@ -8,7 +8,6 @@ from pathlib import Path
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.version import __version__
-from jaxbandits.reproduction.engine.claim import slug
 from jaxbandits.reproduction.ledger import pages
 from jaxbandits.reproduction.ledger.markdown import plain
 from jaxbandits.reproduction.ledger.runs import Run
@@ -45,7 +44,7 @@ def page(chapters: Sequence[Chapter]) -> str:
     except ImportError:
         raise InputError("an HTML page needs markdown-it-py: pip install 'jaxbandits[report]', or --pages") from None
     texts = [pages.overview(chapters)]
-    texts += [f'<a id="{slug(c.paper.family)}"></a>\n\n' + pages.paper(c, _inline) for c in chapters]
+    texts += [f'<a id="{pages.file_name(c.paper.family)}"></a>\n\n' + pages.paper(c, _inline) for c in chapters]
     body = MarkdownIt("commonmark", {"html": True}).enable("table").render("\n\n".join(texts))
     body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
     return (

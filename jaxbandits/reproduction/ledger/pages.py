@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from jaxbandits.base.digests import digest
 from jaxbandits.reproduction.engine.claim import KINDS, slug
 from jaxbandits.reproduction.engine.experiment import Erratum
 from jaxbandits.reproduction.engine.verdict import METHOD, Verdict
@@ -137,9 +138,19 @@ def _further(chapter: Chapter, page: Callable[[str], str]) -> list[tuple[str, ..
     return found
 
 
+def file_name(name: str) -> str:
+    """Return the name of the files of a family or an experiment, which no other family or experiment has.
+
+    It is the name as a part of an id, with a digest if another name could have the same part.
+    """
+    flat = name.replace("/", "-")
+    is_own = slug(flat) == flat and "-" not in name.partition("/")[0]
+    return flat if is_own else f"{slug(flat)}-{digest(name)[:8]}".lstrip("-")
+
+
 def _link(chapter: Chapter, page: Callable[[str], str] | None) -> str:
     title = cell(chapter.paper.title.partition(":")[0])
-    return title if page is None else f"[{title}]({page(slug(chapter.paper.family))})"
+    return title if page is None else f"[{title}]({page(file_name(chapter.paper.family))})"
 
 
 def _rests(statements: Sequence[Sentence]) -> str:
