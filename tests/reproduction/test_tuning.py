@@ -124,6 +124,16 @@ def test_a_screened_grid_plays_every_other_value_the_neighbours_of_the_best_and_
     assert choice.mean == pytest.approx(again.final("loss").mean())
 
 
+@pytest.mark.parametrize("starts", [(1.0, 2.0), (1.0, 2.0, 3.0)])
+def test_a_grid_too_small_for_a_screening_is_raced(starts):
+    tuning = Tuning((), lambda learner: {"start": starts}, "loss", seeds=2, screening=1)
+    panels = {"one": Panel("still", Noisy(scale=0.0))}
+    choice = tune(
+        tuning, "any", lambda panel, horizon, values: with_multipliers(Shrink(), values), panels, 10, progress=False
+    )
+    assert choice is not None and choice.multipliers == {"start": 1.0} and choice.n_points == len(starts)
+
+
 # The written tables ---------------------------------------------------------------------------------------------------
 
 

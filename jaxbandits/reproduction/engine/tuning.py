@@ -55,7 +55,7 @@ class Tuning:
         chosen.
       screening: number of seeds for a screening of the grid; 0 to race all points. Screening plays every other value of
         each multiplier, then the neighbours of the best `FINALISTS` points. Only the best `FINALISTS` points are then
-        played on all seeds.
+        played on all seeds. Grids of which one of the two steps would play a single point are raced.
     """
 
     presets: tuple[str, ...]
@@ -148,7 +148,8 @@ def tune(
     rounds = max(1, horizon // part)
     if study is not None:
         return _ask(study, batches, build, panels, rounds, seeds, grid, options | settings)
-    if tuning.screening:
+    n, n_first = math.prod(map(len, grid.values())), math.prod(-(-len(values) // 2) for values in grid.values())
+    if tuning.screening and min(n_first, n - n_first) > 1:
         return _screen(build, panels, rounds, seeds, grid, options | settings, tuning.screening)
     return _choose(build, panels, rounds, seeds, _product(grid), _name_race(options, "grid") | settings)
 
