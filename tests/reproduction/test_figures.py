@@ -266,6 +266,18 @@ def test_against_shows_the_worst_panel_of_each_abscissa_and_the_bound():
     assert ax.get_xlabel() == "x" and ax.get_yscale() == "log"
 
 
+def test_against_marks_unbounded_intervals_and_counts_failed_trials():
+    panels = {
+        "p": (1.0, np.nan, {"a": curve(1.0), "b": curve(3.0)}),
+        "q": (2.0, np.nan, {"a": curve(4.0, 5.0, np.nan)}),
+    }
+    drawing = Against("x")
+    with pytest.warns(UserWarning, match="1 of 3 trials have NaN"):
+        (ax,) = render.draw(report_of(panels, (drawing,)), drawing).axes
+    assert [(text.get_text(), *text.xy) for text in ax.texts] == [("?", 1.0, 1.0), ("?", 1.0, 3.0)]
+    assert ax.get_title() == "?: unbounded interval; 1 failed trial left out"
+
+
 def test_cost_is_the_time_of_whole_trials():
     """10 rounds of 100 ns and 30 of 200 ns: 7 microseconds."""
     stops = np.asarray([10, 40])

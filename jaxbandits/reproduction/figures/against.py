@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxbandits.analysis.summary import Row
+from jaxbandits.base.text import count_of
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine.figures import Against
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.figures import style
@@ -27,6 +29,7 @@ def draw(drawing: Against, plt: ModuleType, report: Report) -> "Figure":
     figure, ax = plt.subplots(figsize=(8.8, 5.2), layout="constrained")
     rows = {name: {row.label: row for row in report.results[name].summary(metric)} for name in at}
     values, order = [], report.order(drawing.not_drawn)
+    at_x, ends, n_failed = [], [], 0
     for label in drawn_of(report.labels, drawing.not_drawn):
         worst = _worst(rows, label, at)
         xs = sorted(worst)
@@ -34,6 +37,8 @@ def draw(drawing: Against, plt: ModuleType, report: Report) -> "Figure":
         if _never_negative(report, label, metric):  # clip the interval, which is Student's and symmetric, at 0
             low = np.maximum(low, 0.0)
         values += [*mean]
+        at_x, ends = [*at_x, *xs], [*ends, *high]
+        n_failed += sum(row.failed for panel in rows.values() if (row := panel.get(label)) is not None)
         look = style.of_label(order.index(label)) | (
             {"linestyle": ""} if bounds else {}
         )  # several panels with one x are different instances
@@ -42,6 +47,9 @@ def draw(drawing: Against, plt: ModuleType, report: Report) -> "Figure":
         ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="theory")
     ax.set(xlabel=drawing.axis, ylabel=f"mean {metric.replace('_', ' ')}")
     _scale(ax, sorted(set(at.values())), values)
+    curves.mark_unbounded_intervals(ax, np.asarray(at_x), np.asarray(values), np.isinf(ends))
+    if n_failed:
+        curves.add_to_title(ax, f"{count_of(n_failed, 'failed trial')} left out")
     figure.legend(fontsize="small", frameon=False, loc="outside right center")
     style.open_frame(ax)
     return figure
