@@ -117,6 +117,14 @@ def test_what_cannot_be_compared_is_refused(rng, call, message):
     assert "\n" not in str(error.value)
 
 
+def test_growth_includes_the_round_at_which_it_begins(rng):
+    """In floats, 0.55 * 100 is above 55."""
+    rounds = np.asarray([10, 55, 70, 100])
+    curves = rng.gamma(3.0, size=(1, 5, 1)) * rounds**0.5
+    (row,) = Result({"a": factories.trials({"regret": curves}, record_points=rounds)}).growth(since=0.55)
+    assert row.exponent.mean == pytest.approx(0.5)
+
+
 def test_growth_is_the_slope_of_logarithms_with_a_jackknife(rng):
     t = 10.0 * np.arange(1, 31)
     curves = rng.gamma(3.0, size=(1, 25, 1)) * t**0.7
