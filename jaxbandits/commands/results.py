@@ -36,7 +36,11 @@ def add(commands: "Subparsers") -> None:
         default="mean",
         help="mean: mean and t-interval; quantile: median, 10 %% and 90 %% quantiles (default: mean)",
     )
-    plot.add_argument("--out", type=Path, help="path of the figures, without a suffix (default: that of FILE)")
+    plot.add_argument(
+        "--out",
+        type=Path,
+        help="path of the figures (default: that of FILE); .svg, .png or .pdf at its end selects one format",
+    )
     plot.set_defaults(run=_plot)
 
     info = commands.add_parser(
@@ -79,7 +83,10 @@ def _plot(arguments: argparse.Namespace) -> int:
     given = {"metric": arguments.metric, "x": arguments.x, "algorithms": arguments.include}
     drawn |= {name: value for name, value in given.items() if value is not None}
     figure = render.single(result, band=arguments.band, paper=arguments.paper, **drawn)
-    written = render.save(figure, arguments.out or (file.with_suffix("") if file.suffix == ".npz" else file))
+    stem, formats = arguments.out or (file.with_suffix("") if file.suffix == ".npz" else file), render.FORMATS
+    if arguments.out is not None and arguments.out.suffix[1:] in formats:
+        stem, formats = arguments.out.with_suffix(""), (arguments.out.suffix[1:],)
+    written = render.save(figure, stem, formats)
     print("wrote", *written, sep="\n  ")
     return 0
 

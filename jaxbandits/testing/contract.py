@@ -414,7 +414,7 @@ def _sweepable(algorithm: Algorithm) -> Iterator[tuple[str, list[float]]]:
     for row in field_table(algorithm):
         if row.kind != "traced" or isinstance(row.value, bool) or not isinstance(row.value, (int, float)):
             continue
-        for nearby in (0.9 * row.value, 1.1 * row.value):
+        for nearby in (0.9 * row.value, 1.1 * row.value) if row.value else (0.1, -0.1):
             try:
                 validate(replace(algorithm, row.name, nearby))
             except InputError:

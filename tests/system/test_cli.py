@@ -412,6 +412,9 @@ def test_reproduce_leaves_figures_tables_claims_and_a_manifest(tmp_path):
     only = ("--include", "Hvt-UCB", "--x", "estimation_error")
     assert main(["plot", str(out / "fig1-max.npz"), "--band", "quantile", *only]) == 0
     assert (out / "fig1-max.png").stat().st_size > 10_000
+    assert main(["plot", str(out / "fig1-max.npz"), "--out", str(tmp_path / "one.svg")]) == 0
+    assert main(["plot", str(out / "fig1-max.npz"), "--out", str(tmp_path / "all.of")]) == 0
+    assert {"one.svg", "all.of.svg", "all.of.png", "all.of.pdf"} == {path.name for path in tmp_path.glob("*.*")}
     assert main(["plot", str(out / "fig1-max.npz"), "--include", "Hvt-UBC"]) == 2
 
     # A damaged result file is one line.

@@ -14,6 +14,7 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.fixed_arms import LEAST_DIM
 from jaxbandits.testing import contract
+from tests.toy_problems import Shrink
 
 SIMULATES = (
     contract.trials_do_not_depend_on_the_split, contract.decisions_are_admissible,
@@ -79,6 +80,10 @@ def test_matrix_decisions_go_through_the_same_loop(check):
 @pytest.mark.parametrize("learner", [OFUL, HvtUCB])
 def test_learners_that_carry_scores_of_fixed_arms(learner, check):
     check(learner.practical(dim=LEAST_DIM, horizon=100), HeavyTailed(dim=LEAST_DIM, n_arms=7, available=4))
+
+
+def test_a_sweep_of_a_field_that_is_0_has_two_values():
+    assert dict(contract._sweepable(Shrink(rate=0.0)))["rate"] == [0.0, 0.1]
 
 
 def test_every_algorithm_is_paired_with_an_environment():
