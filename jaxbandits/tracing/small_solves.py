@@ -141,7 +141,7 @@ def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 def eigh(a: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Diagonalise symmetric matrices by Jacobi rotations, until all trials have converged.
+    """Diagonalise symmetric matrices by Jacobi rotations, until each trial has converged.
 
     Args:
       a: symmetric matrices `[n, n, W]`, of which the lower triangle is read.
@@ -162,20 +162,25 @@ def eigh(a: jax.Array) -> tuple[jax.Array, jax.Array]:
     vectors = jnp.broadcast_to(jnp.eye(padded, dtype=a.dtype)[:, :, None], matrix.shape)
     negligible = norm * jnp.finfo(a.dtype).eps
 
-    def is_unfinished(carry: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
-        sweep, matrix, _ = carry
+    def is_unfinished(matrix: jax.Array) -> jax.Array:
         i = lax.broadcasted_iota(np.int32, (padded, 1), 0)
         (largest,) = barrier(
             [short_axes.fold(lax.max, [jnp.where(i > j, abs(matrix[j]), 0.0) for j in range(padded - 1)])]
         )
-        return (sweep < _MAX_SWEEPS) & jnp.any(short_axes.reduce(lax.max, largest, 0) > negligible)
+        return short_axes.reduce(lax.max, largest, 0) > negligible
 
-    def sweep(carry: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
-        count, matrix, vectors = carry
-        matrix, vectors = lax.fori_loop(0, padded - 1, lambda _, pair: _rotate_pairs(*pair), (matrix, vectors))
-        return count + np.int32(1), matrix, vectors
+    def sweep(carry: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        count, unfinished, *pair = carry
+        rotated = lax.fori_loop(0, padded - 1, lambda _, pair: _rotate_pairs(*pair), tuple(pair))
+        # Further rotations would change the last bits of a finished trial, which would then depend on the others.
+        matrix, vectors = barrier([jnp.where(unfinished, new, old) for new, old in zip(rotated, pair, strict=True)])
+        return count + np.int32(1), is_unfinished(matrix), matrix, vectors
 
-    _, matrix, vectors = lax.while_loop(is_unfinished, sweep, (jnp.zeros((), np.int32), matrix, vectors))
+    *_, matrix, vectors = lax.while_loop(
+        lambda carry: (carry[0] < _MAX_SWEEPS) & jnp.any(carry[1]),
+        sweep,
+        (jnp.zeros((), np.int32), is_unfinished(matrix), matrix, vectors),
+    )
     values = [jnp.where(lax.is_finite(norm), matrix[i, i], jnp.nan) for i in range(n)]
     return _sort_eigenpairs(jnp.where(lax.is_finite(norm), vectors[:n, :n], jnp.nan), barrier(values))
 
