@@ -217,7 +217,7 @@ def _read_features(
 
 
 def _leaves(where: str, name: str | None, value: Any) -> Iterator[tuple[str, float]]:
-    """Yield the name and the value of each feature in a JSON value, whose own name is None for a whole object."""
+    """Yield the name and the value of each feature in a JSON value; `name` is None for a whole object."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, entry in items:

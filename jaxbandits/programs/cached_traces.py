@@ -1,4 +1,4 @@
-"""Restrict JAX's trace caches to known code while a trial with foreign code is traced anew.
+"""Restrict JAX's trace caches to known code while a trial with foreign code is traced again.
 
 Foreign code is code outside this package, JAX and the standard library. JAX returns a cached trace of a user's jitted
 function even if a global that the function reads has changed, so foreign code is traced without these caches. Code of
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxbandits.base.foreign import has_foreign_code, is_file_of_jax
-from jaxbandits.programs.library_code import LibraryCode
+from jaxbandits.programs.patches import LibraryCode
 from jaxbandits.tracing import jax_compat
 
 _serve_own_code: contextvars.ContextVar[bool] = contextvars.ContextVar("serve_own_code", default=False)
@@ -22,14 +22,14 @@ _serve_own_code: contextvars.ContextVar[bool] = contextvars.ContextVar("serve_ow
 
 @contextlib.contextmanager
 def ignore_cached_traces(*, serve_own_code: bool) -> Iterator[None]:
-    """Trace jitted functions anew within a `with` block, except those of JAX.
+    """Trace jitted functions again within a `with` block, except those of JAX.
 
     Those inside `own_code` are another exception if `serve_own_code` is True.
     """
-    serves_jax = _libraries.is_original()
+    may_serve = _is_call_of_jax if _libraries.is_original() else None
     token = _serve_own_code.set(serve_own_code)
     try:
-        with jax_compat.ignore_cached_traces(*[_is_call_of_jax] * serves_jax):
+        with jax_compat.ignore_cached_traces(may_serve):
             yield
     finally:
         _serve_own_code.reset(token)

@@ -82,24 +82,31 @@ _EXTRA_OPTIONS = b"\x1a" + bytes([len(_BUILD_OPTIONS)]) + _BUILD_OPTIONS
 @functools.cache
 def _extend_compile_options() -> None:
     """Patch JAX's compiler so that it adds `_EXTRA_OPTIONS` in threads that request them."""
+
+    def with_extra_options(get_compile_options: Callable[..., Any]) -> Callable[..., Any]:
+        def compile_options(*args: Any, **kwargs: Any) -> Any:
+            options = get_compile_options(*args, **kwargs)
+            if not getattr(_thread, "without_unrolling", False):
+                return options
+            try:
+                longer = type(options).ParseFromString(options.SerializeAsString() + _EXTRA_OPTIONS)
+                return longer if _NO_UNROLLING in longer.SerializeAsString() else options
+            except (AttributeError, RuntimeError):
+                return options
+
+        return compile_options
+
+    _patch("jax._src.compiler", "get_compile_options", with_extra_options)
+
+
+def _patch(module_name: str, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace a function in a private module of JAX by `wrap` of it; do nothing if this version of JAX lacks it."""
     try:
-        compiler = importlib.import_module("jax._src.compiler")
-        get_compile_options = compiler.get_compile_options
+        module = importlib.import_module(module_name)
+        function = getattr(module, name)
     except (ImportError, AttributeError):
         return
-
-    @functools.wraps(get_compile_options)
-    def compile_options(*args: Any, **kwargs: Any) -> Any:
-        options = get_compile_options(*args, **kwargs)
-        if not getattr(_thread, "without_unrolling", False):
-            return options
-        try:
-            longer = type(options).ParseFromString(options.SerializeAsString() + _EXTRA_OPTIONS)
-            return longer if _NO_UNROLLING in longer.SerializeAsString() else options
-        except (AttributeError, RuntimeError):
-            return options
-
-    setattr(compiler, "get_compile_options", compile_options)  # noqa: B010
+    setattr(module, name, functools.wraps(function)(wrap(function)))
 
 
 @functools.cache
@@ -125,7 +132,7 @@ def reset_cache() -> None:
 
 
 @contextlib.contextmanager
-def ignore_cached_traces(may_serve: Callable[..., bool] = lambda *call: False) -> Iterator[None]:
+def ignore_cached_traces(may_serve: Callable[..., bool] | None = None) -> Iterator[None]:
     """Trace functions under `jax.jit` anew within a `with` block, with the present content of NumPy arrays.
 
     By default JAX reuses the trace of a jitted function even if a global that the function reads has changed. Traces
@@ -133,7 +140,7 @@ def ignore_cached_traces(may_serve: Callable[..., bool] = lambda *call: False) -
 
     Args:
       may_serve: function `(function, args, kwargs)` of a call of a jitted function; if it returns True, the call uses
-        JAX's caches. Versions of JAX that do not show these calls ignore the caches in all of them.
+        JAX's caches; None: no call does, nor in versions of JAX that do not show these calls.
     """
     context = _user_context()
     if context is None or next(_contexts) % _MOST_CONTEXTS == 0:
@@ -150,20 +157,17 @@ def ignore_cached_traces(may_serve: Callable[..., bool] = lambda *call: False) -
 @functools.cache
 def _intercept_jitted_calls() -> None:
     """Patch JAX's calls of jitted functions during tracing so that they ask the function `may_serve` of this thread."""
-    try:
-        pjit = importlib.import_module("jax._src.pjit")
-        infer_params = pjit._infer_params
-    except (ImportError, AttributeError):
-        return
 
-    @functools.wraps(infer_params)
-    def infer_with_caches(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
-        may_serve = getattr(_thread, "may_serve", None)
-        is_served = may_serve is not None and may_serve(function, args, kwargs)
-        with serve_cached_traces() if is_served else contextlib.nullcontext():
-            return infer_params(function, info, args, kwargs)
+    def with_caches(infer_params: Callable[..., Any]) -> Callable[..., Any]:
+        def infer(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
+            may_serve = getattr(_thread, "may_serve", None)
+            is_served = may_serve is not None and may_serve(function, args, kwargs)
+            with serve_cached_traces() if is_served else contextlib.nullcontext():
+                return infer_params(function, info, args, kwargs)
 
-    setattr(pjit, "_infer_params", infer_with_caches)  # noqa: B010
+        return infer
+
+    _patch("jax._src.pjit", "_infer_params", with_caches)
 
 
 def trace_foreign_code_anew(*objects: Any) -> contextlib.AbstractContextManager[Any]:
@@ -190,21 +194,18 @@ def _copied_constants() -> Iterator[None]:
 @functools.cache
 def _intercept_constants() -> None:
     """Patch JAX's conversion of constants so that it replaces NumPy arrays by copies within `_copied_constants`."""
-    try:
-        dtypes = importlib.import_module("jax._src.dtypes")
-        canonicalize_value = dtypes.canonicalize_value
-    except (ImportError, AttributeError):  # versions of JAX that convert an array each time
-        return
 
-    @functools.wraps(canonicalize_value)
-    def canonicalize_copy(value: Any, *args: Any, **kwargs: Any) -> Any:
-        copies = getattr(_thread, "copies", None)
-        if copies is not None and type(value) is np.ndarray:
-            # The original is kept, too, so that no other array can get its `id` within the block.
-            _, value = copies.setdefault(id(value), (value, value.copy(order="K")))
-        return canonicalize_value(value, *args, **kwargs)
+    def with_copies(canonicalize_value: Callable[..., Any]) -> Callable[..., Any]:
+        def canonicalize(value: Any, *args: Any, **kwargs: Any) -> Any:
+            copies = getattr(_thread, "copies", None)
+            if copies is not None and type(value) is np.ndarray:
+                # The original is kept, too, so that no other array can get its `id` within the block.
+                _, value = copies.setdefault(id(value), (value, value.copy(order="K")))
+            return canonicalize_value(value, *args, **kwargs)
 
-    setattr(dtypes, "canonicalize_value", canonicalize_copy)  # noqa: B010
+        return canonicalize
+
+    _patch("jax._src.dtypes", "canonicalize_value", with_copies)  # absent: JAX converts an array each time
 
 
 def serve_cached_traces() -> contextlib.AbstractContextManager[Any]:

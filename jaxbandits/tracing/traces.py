@@ -23,6 +23,7 @@ from jaxbandits.tracing.jax_compat import Jaxpr, Primitive, open_jaxpr
 
 _DERIVATIVE_RULES = frozenset(("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"))
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
+_SHORT = 8  # largest number of entries of an array that is written out, which is faster than a digest of it
 _OWN = __name__.partition(".")[0]
 
 
@@ -106,7 +107,10 @@ class _Digester:
         if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             return f"keys {value.dtype} {array_digest(np.asarray(jax.random.key_data(value)))}"
         array = np.asarray(value)
-        return self._unknown(value) if array.dtype == object else f"array {value.dtype.name} {array_digest(array)}"
+        if array.dtype == object:
+            return self._unknown(value)
+        content = array.tobytes().hex() if array.size <= _SHORT else array_digest(array)
+        return f"array {_type_name(value.dtype)} {array.shape} {content}"
 
     def _code(self, code: Any) -> str:
         """Return text with the name of a function or class of this package or of JAX, and the values it captured."""

@@ -9,7 +9,7 @@ import pytest
 from jaxbandits import armed
 from jaxbandits.programs import cached_traces
 from jaxbandits.programs.cached_traces import ignore_cached_traces, own_code
-from jaxbandits.programs.library_code import LibraryCode
+from jaxbandits.programs.patches import LibraryCode
 from jaxbandits.tracing import jax_compat
 from tests.toy_problems import Shrink
 

@@ -38,7 +38,7 @@ from jaxbandits.base.pytree import param, pytree, shared, static
 from jaxbandits.engine import driver, meters
 from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms
 from jaxbandits.numerics import elementary, linalg
-from jaxbandits.programs import cached_traces, library_code
+from jaxbandits.programs import cached_traces, patches
 from jaxbandits.results.merge import merge
 from jaxbandits.simulation import Grid, Meter, compare, simulate, sweep
 from jaxbandits.tracing.jax_compat import Primitive, batching, mlir
@@ -839,7 +839,7 @@ CHANGES = {
 @pytest.fixture(autouse=True)
 def world(tmp_path, monkeypatch):
     # A replaced function of JAX would otherwise keep its caches from serving any later test.
-    monkeypatch.setattr(cached_traces, "_libraries", library_code.LibraryCode())
+    monkeypatch.setattr(cached_traces, "_libraries", patches.LibraryCode())
     WORLD.path, WORLD.undo = tmp_path / "data.txt", lambda: None
     yield
     WORLD.undo()

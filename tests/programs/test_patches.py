@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import armed
-from jaxbandits.programs.library_code import LibraryCode
+from jaxbandits.programs.patches import LibraryCode
 from jaxbandits.simulation import simulate
 from tests.toy_problems import Noisy, Shrink
 
