@@ -313,6 +313,21 @@ def test_bound_and_shares_show_the_trials():
     assert any(list(line.get_xdata()) == [3.0, 3.0] for line in ax.lines)
 
 
+@pytest.mark.parametrize("drawing", [Bound(), Shares(), Exponents("x", theory=float, statement="t")])
+def test_figures_count_the_failed_trials_that_they_omit(drawing):
+    records = np.unique(np.geomspace(1, 1000, 40).astype(int))
+    values = records**0.5 * np.ones((1, 60, 1))
+    values[0, :3] = np.nan
+    made = {"a": values, "b": np.full_like(values, np.nan)}  # every trial of b failed
+    trials = {
+        label: results.trials({"regret": v, "bound": np.full_like(v, 99.0)}, record_points=records)
+        for label, v in made.items()
+    }
+    figure = render.draw(report_of({"p": (1.0, np.nan, trials)}, (drawing,)), drawing)
+    assert "63 failed trials left out" in figure.axes[-1].get_title()
+    figure.draw_without_rendering()
+
+
 def test_group_curves_count_failed_trials(rng):
     risk = rng.normal(size=(1, 4, 4, 2))
     risk[0, 1, 2, 0] = np.nan
@@ -347,6 +362,7 @@ def test_a_heat_map_passes_through_the_nominal_point():
     assert set(maps) == {("rate", "size"), ("rate", "other"), ("size", "other")}
     shown = np.ma.filled(maps["rate", "size"].images[0].get_array(), np.nan)
     np.testing.assert_allclose(shown, [[2.0, np.nan, 6.0], [8.0, 10.0, 12.0]])
+    assert figure.axes[-1].get_ylabel() == "mean regret, 4 seeds, 4 failed trials left out"
     (outlined,) = maps["rate", "size"].patches
     assert outlined.get_xy() == (0.5, 0.5)  # size 2 is the middle column, rate 1 the upper row
 

@@ -21,19 +21,21 @@ def draw(drawing: Bound, plt: ModuleType, report: Report) -> "Figure":
     size = (3.8 * len(panels), 3.8)
     figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", sharey=True, squeeze=False)
     for ax, (name, panel) in zip(axes[0], panels.items(), strict=True):
-        result = report.results[name]
+        result, n_failed = report.results[name], 0
         for label, trials in result.labels_with_metric(metric)[1].items():
-            good, colour = (
-                check_single_point(trials).usable(metric)[0],
-                style.of_label(report.order().index(label))["color"],
-            )
+            good = check_single_point(trials).usable(metric)[0]
+            n_failed += int(trials.failures(metric).sum())
+            if not good.any():
+                continue
+            colour = style.of_label(report.order().index(label))["color"]
             values = np.maximum(trials.get(metric)[0, good], 1e-3)
             ax.plot(trials.record_points, np.median(values, axis=0), color=colour, label=f"{label}, median")
             ax.plot(trials.record_points, values.max(axis=0), color=colour, linestyle=":", label=f"{label}, largest")
             limit = np.median(trials.get(drawing.bound)[0, good], axis=0)
             ax.plot(trials.record_points, limit, color="#000000", linestyle="--", label="bound")
         seeds = max(len(trials.seeds) for trials in result.trials.values())
-        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{count_of(seeds, 'seed')}")
+        note = f", {count_of(n_failed, 'failed trial')} left out" if n_failed else ""
+        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{count_of(seeds, 'seed')}{note}")
     style.open_frame(*axes[0])
     axes[0][0].set_ylabel(metric.replace("_", " "))
     axes[0][0].legend(fontsize="small", frameon=False)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxbandits.plots.curves import COLOURS, STYLES
+from jaxbandits.base.text import count_of
+from jaxbandits.plots.curves import COLOURS, STYLES, add_to_title
 from jaxbandits.reproduction.engine.figures import Exponents
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.engine.statistic import exponent
@@ -20,6 +21,7 @@ def draw(drawing: Exponents, plt: ModuleType, report: Report) -> "Figure":
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.2), layout="constrained")
     panels, metric = report.panels, drawing.metric or report.experiment.metric
     at = [panel.x for panel in panels.values()]
+    n_failed = 0
     for label in report.labels:
         found = [exponent(report.results[name][label], metric) for name in panels]
         centre, low, high = (np.asarray([getattr(e, field) for e in found], float) for field in ("mean", "low", "high"))
@@ -28,12 +30,18 @@ def draw(drawing: Exponents, plt: ModuleType, report: Report) -> "Figure":
         left.errorbar(at, centre, reach, color=colour, marker="o", linestyle="", capsize=3, label=label)
         for j, (name, panel) in enumerate(panels.items()):
             trials = report.results[name][label]
-            mean = np.maximum(trials.get(metric)[0, trials.usable(metric)[0]].mean(axis=0), 1e-3)
+            good = trials.usable(metric)[0]
+            n_failed += int(trials.failures(metric).sum())
+            if not good.any():
+                continue
+            mean = np.maximum(trials.get(metric)[0, good].mean(axis=0), 1e-3)
             right.plot(trials.record_points, mean, color=COLOURS[j % 8], linestyle=STYLES[j % 8], label=panel.title)
     grid = np.linspace(min(at), max(at), 100)
     left.plot(grid, [drawing.theory(x) for x in grid], color="#000000", label=drawing.statement)
     left.set(xlabel=drawing.axis, ylabel=f"growth exponent of mean {metric}")
     right.set(xscale="log", yscale="log", xlabel="round", ylabel=f"mean {metric}")
+    if n_failed:
+        add_to_title(right, f"{count_of(n_failed, 'failed trial')} left out")
     style.open_frame(left, right)
     for ax in (left, right):
         ax.legend(fontsize="small", frameon=False)

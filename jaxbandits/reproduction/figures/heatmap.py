@@ -40,7 +40,9 @@ def draw(drawing: Heatmap, plt: ModuleType, report: Report) -> "Figure":
         ax.grid(visible=False)
     for ax in list(axes.flat)[len(pairs) :]:
         ax.set_visible(False)
-    figure.colorbar(image, ax=axes, label=f"mean {metric}, {count_of(len(trials.seeds), 'seed')}", shrink=0.8)
+    n_failed = int(trials.failures(metric).sum())
+    note = f", {count_of(n_failed, 'failed trial')} left out" if n_failed else ""
+    figure.colorbar(image, ax=axes, label=f"mean {metric}, {count_of(len(trials.seeds), 'seed')}{note}", shrink=0.8)
     return figure
 
 
