@@ -35,7 +35,8 @@ def write_dsjson(log: Log, path: str | os.PathLike[str]) -> None:
 
     Raises:
       InputError: if the log has no propensities, if a column name, or its part after `^`, begins with `_`, if a column
-        of a context `[n, p]` has a name that begins with `action^`, or if the path cannot be written.
+        of a context `[n, p]` has a name that begins with `action^`, if there is only one action and a propensity is
+        not 1, or if the path cannot be written.
     """
     if log.propensity is None:
         raise InputError("the log has no propensities, which the format dsjson needs")
@@ -47,6 +48,11 @@ def write_dsjson(log: Log, path: str | os.PathLike[str]) -> None:
         if name.startswith(f"{_ACTION}^") and (log.context is None or log.context.ndim == 2):
             raise InputError(f"column {name!r}: names that begin with {_ACTION}^ identify the actions in the file")
     k, lines = log.n_actions, []
+    if k == 1 and not (log.propensity == 1.0).all():
+        raise InputError(
+            "in dsjson, the probabilities of all actions must add up to 1: a log with one action needs propensities of "
+            f"1, got {float(log.propensity.min()):g}"
+        )
     for i, (action, reward, propensity) in enumerate(zip(log.action.tolist(), log.reward, log.propensity, strict=True)):
         others = [other + 1 for other in range(k) if other != action]
         event = {
