@@ -163,6 +163,8 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
     import jax
 
     from jaxbandits.base import files as files_lib
+    from jaxbandits.base.errors import InputError
+    from jaxbandits.base.text import count_of
     from jaxbandits.engine.checkpoint import discard_all
     from jaxbandits.reproduction.engine.run import left_out, run
     from jaxbandits.reproduction.figures.render import FORMATS
@@ -218,6 +220,13 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
             same = "the same command" + (" without --overwrite" if arguments.overwrite else "")
             print(f"jaxbandits: stopped; {same} resumes the run from {checkpoint}", file=sys.stderr)
             raise
+        if faults := [verdict for verdict in report.judged if verdict.fault]:
+            same = "the same command" + (" without --overwrite" if arguments.overwrite else "")
+            more = f"; {count_of(len(faults) - 1, 'more claim')} cannot be computed" if faults[1:] else ""
+            raise InputError(
+                f"claim {faults[0].claim.id} of {experiment.name}: {faults[0].fault} (correct the claim, and {same} "
+                f"judges the trials, which are kept in {checkpoint}{more})"
+            )
         if not arguments.quiet:
             n = len(report.experiment.figures)
             print(f"writing tables and {n} figure{'s' * (n != 1)} to {out}", file=sys.stderr)

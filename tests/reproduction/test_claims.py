@@ -1,5 +1,6 @@
 """Verdicts at every edge: of single claims, of several together, and of miniature experiments with known regret."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -91,12 +92,44 @@ def test_a_claim_is_about_its_presets():
 
 
 def test_what_was_left_out_and_what_is_no_number_are_told_apart():
-    def left_out(measured):
-        raise InputError("unknown label")
-
-    claim = Claim("id", "it wins", left_out, "Figure 1")
-    assert judge_claim(claim, NOTHING).reason == "not measured in this run"
+    results = {"one": Result({"a": factories.trials({"regret": np.ones((1, 60, 1))})})}
+    claim = Claim("id", "it wins", statistic.final_mean("one", "b"), "Figure 1", high=2.0)
+    left_out = judge_claim(claim, Measurements(results, {}), left_out={"b"})
+    assert left_out.missing and not left_out.fault and left_out.reason == "not measured in this run"
     assert "not a number" in judge(estimate(np.nan, -INF, INF)).reason
+
+
+def test_a_statistic_that_no_run_can_compute_is_a_fault():
+    """A misspelt name is not taken for a label that was left out, and no entry of a vector stands for all of them."""
+    values = {"regret": np.ones((1, 60, 1)), "risk": np.ones((1, 60, 1, 3))}
+    trials = factories.trials(values, axes={"risk": ("group",)})
+    measured = Measurements({"one": Result({"a": trials, "c": trials})}, {})
+    faults = {
+        statistic.final_mean("one", "b"): "unknown label 'b'",
+        statistic.final_mean("ones", "a"): "unknown panel 'ones'; did you mean 'one'?",
+        statistic.final_mean("one", "a", "regrets"): "unknown metric 'regrets'; did you mean 'regret'?",
+        statistic.win_share("one", "a", "c", "risk"): "metric 'risk' has the axis group: derive a metric without axes",
+        statistic.total_time("one", "a"): "panel one was not timed",
+        lambda measured: estimate(np.ones(3), np.zeros(3), np.ones(3)): "single number, got an array of shape (3,)",
+    }
+    for about, fault in faults.items():
+        claim = Claim("id", "it wins", about, "Figure 1", high=2.0)
+        judged = judge_claim(claim, measured, left_out={"d"})
+        assert judged.decision == "open" and judged.missing and fault in judged.fault and judged.reason == judged.fault
+        assert not judge_claim(dataclasses.replace(claim, presets=("tuned",)), measured, preset="theory").fault
+    untimed = Claim("id", "it is fast", statistic.total_time("one", "a"), "Figure 1", high=2.0, unit="repeats")
+    assert not judge_claim(untimed, measured, timing=False).fault
+
+
+def test_statistics_may_ask_for_panels_that_are_not_there():
+    def about(measured):
+        assert "one" in measured.results and "two" not in measured.results
+        assert measured.results.get("two") is None and len(measured.results) == 1
+        return statistic.final_mean("one", "a")(measured)
+
+    results = {"one": Result({"a": factories.trials({"regret": np.ones((1, 60, 1))})})}
+    judged = judge_claim(Claim("id", "it wins", about, "Figure 1", high=2.0), Measurements(results, {}))
+    assert judged.decision == "holds" and judged.panels == ("one",)
 
 
 def test_what_no_seed_can_change_needs_none():

@@ -12,6 +12,7 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.catalogue import to_spec
+from jaxbandits.cli import main
 from jaxbandits.engine.grid import Grid, list_points
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.reproduction import EXPERIMENTS
@@ -214,6 +215,51 @@ def test_panels_name_files():
         panels = dict.fromkeys(names, SMALL.panels(20)["one"])
         with pytest.raises(InputError, match=message):
             run(dataclasses.replace(SMALL, panels=lambda horizon, panels=panels: panels, claims=claims), progress=False)
+
+
+def test_unknown_names_are_found_before_anything_is_computed():
+    """A label that only another preset has is known, since a claim may be about all presets."""
+
+    def algorithms(preset, horizon, panel):
+        further = {} if preset == "theory" else {"tuned only": Shrink()}
+        return {"first": Shrink(), "slow": Shrink(), **further}
+
+    claim, two = SMALL.claims[0], {**SMALL.presets, "tuned": ""}
+    small = dataclasses.replace(SMALL, presets=two, algorithms=algorithms)
+    reading = Interpretation("the rate is read as 1", {"frist": {"rate": 1.0}})
+    for changed, message in (
+        ({"claims": (dataclasses.replace(claim, labels=("frist",)),)},
+         r"label of toy/small \(in the claim low/one\) 'frist'; did you mean 'first'"),
+        ({"claims": (dataclasses.replace(claim, presets=("teory",)),)},
+         r"preset of toy/small \(in the claim low/one\) 'teory'; did you mean 'theory'"),
+        ({"claims": (dataclasses.replace(claim, unit="repeats", panels=("one",)),)},
+         r"toy/small does not time panel one \(in the claim low/one\); the field `timed` names no panels"),
+        ({"slow": {"slwo": 3}}, r"label of toy/small \(in `slow`\) 'slwo'; did you mean 'slow'"),
+        ({"interpretations": {"fast": reading}},
+         r"label of toy/small \(in the interpretation fast\) 'frist'; did you mean 'first'"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            run(dataclasses.replace(small, **changed), progress=False)
+    learners = {"one": algorithms("theory", 20, None)}
+    known = dataclasses.replace(small, claims=(dataclasses.replace(claim, labels=("tuned only",)),))
+    known.check_names(learners, "theory", 20)
+
+
+@pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
+def test_a_claim_with_a_fault_is_one_line_and_its_trials_are_kept(tmp_path, monkeypatch, capsys):
+    """The same command judges them when the claim is corrected."""
+    wrong = dataclasses.replace(SMALL.claims[0], statistic=final_mean("one", "first", "losss"))
+    asked = ["reproduce", "toy/small", "--quiet", "--out", str(tmp_path)]
+    monkeypatch.setitem(EXPERIMENTS, "toy/small", dataclasses.replace(SMALL, claims=(wrong,), figures=()))
+    assert main(asked) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.splitlines()[-1] == (
+        "jaxbandits: claim low/one of toy/small: unknown metric 'losss'; did you mean 'loss'? (correct the claim, and "
+        f"the same command judges the trials, which are kept in {tmp_path / 'checkpoint'})"
+    )
+    monkeypatch.setitem(EXPERIMENTS, "toy/small", dataclasses.replace(SMALL, figures=()))
+    assert main(asked) == 0
+    assert "0 rounds (of 420; the others were played in an earlier process)" in capsys.readouterr().out
 
 
 def test_another_reading_is_a_run_of_its_own(tmp_path):

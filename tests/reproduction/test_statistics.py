@@ -214,7 +214,7 @@ def test_a_claim_about_what_was_left_out_is_not_decided():
     ):
         with pytest.raises(InputError):
             about(measured)
-        judged = judge(Claim("id", "says", about, "Figure 1"), measured)
+        judged = judge(Claim("id", "says", about, "Figure 1"), measured, left_out={"a", "b"})
         assert judged.decision == "open" and judged.reason == "not measured in this run"
 
 

@@ -169,6 +169,40 @@ class Experiment:
                 if name not in panels:
                     raise unknown_name(f"panel of {self.name} (in the claim {claim.id})", name, panels)
 
+    def check_names(self, declared: Mapping[str, Learners], preset: str, horizon: int) -> None:
+        """Check the labels and presets that claims and other fields name, and that panels of claims on times are timed.
+
+        Args:
+          declared: learners by panel and label, in the preset that is run.
+          preset: name of this preset.
+          horizon: number of rounds.
+
+        Raises:
+          InputError: for a label that no preset has, or an unknown preset or panel; the message is one line that names
+            the claim or field.
+        """
+        for claim in self.claims:
+            where = f"of {self.name} (in the claim {claim.id})"
+            for name in claim.presets:
+                if name not in self.presets:
+                    raise unknown_name(f"preset {where}", name, self.presets)
+            timed = () if self.timed is None else self.timed.panels
+            if untimed := [name for name in claim.panels if claim.unit == "repeats" and name not in timed]:
+                has = f"its timed panels are {', '.join(timed)}" if timed else "the field `timed` names no panels"
+                raise InputError(f"{self.name} does not time panel {untimed[0]} (in the claim {claim.id}); {has}")
+        named = [(f"in the claim {claim.id}", label) for claim in self.claims for label in claim.labels]
+        named += [("in `slow`", label) for label in self.slow]
+        named += [("in `timed`", self.timed.unit)] if self.timed is not None and self.timed.unit else []
+        named += [(f"in the interpretation {name}", x) for name, i in self.interpretations.items() for x in i.learners]
+        known = {label for learners in declared.values() for label in learners}
+        if all(label in known for _, label in named):
+            return
+        for other in (name for name in self.presets if name != preset):  # whose learners may have other labels
+            known |= {x for panel in self.panels(horizon).values() for x in self.algorithms(other, horizon, panel)}
+        for where, label in named:
+            if label not in known:
+                raise unknown_name(f"label of {self.name} ({where})", label, known)
+
     def marks(self, claim: Claim) -> tuple[str, ...]:
         """Return the marks of a claim: the reconstructed learners and guessed settings on which it rests."""
         named = (mark for label, mark in self.reconstructed.items() if label in claim.labels)

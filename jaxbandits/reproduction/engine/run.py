@@ -114,6 +114,7 @@ def run(
     panels = experiment.panels(horizon)
     experiment.check_panels(panels)
     declared = {name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}
+    experiment.check_names(declared, preset, horizon)
     algorithms = _keep(declared, without)
     results, tuned, edges = {}, {}, {}
     for i, (name, panel) in enumerate(panels.items(), start=1):
@@ -137,7 +138,12 @@ def run(
     progress = options.get("progress", True)
     times = _times(experiment, results, algorithms, panels, horizon, progress) if timing else {}
     measured = Measurements(results, times)
-    judged = tuple(judge(claim, measured, horizon >= experiment.horizon, preset) for claim in experiment.claims)
+    here = {label for learners in declared.values() for label in learners}
+    left_out = {*without, *(label for claim in experiment.claims for label in claim.labels if label not in here)}
+    timing |= experiment.timed is None  # then a claim about times is never measured, whatever the run
+    judged = tuple(
+        judge(claim, measured, horizon >= experiment.horizon, preset, left_out, timing) for claim in experiment.claims
+    )
     standing = experiment.standing_in(panels)
     judged = tuple(
         dataclasses.replace(

@@ -98,7 +98,7 @@ def metric_difference(
     measured: Measurements, panel: str, name: str, first: str, second: str, factor: float = 1.0
 ) -> Estimate:
     """Estimate the mean over seeds of `first - factor * second`, for the final values of two metrics of one learner."""
-    trials = check_single_point(measured.results[panel][name])
+    trials = _check_scalars(check_single_point(measured.results[panel][name]), first, second)
     good = (trials.usable(first) & trials.usable(second))[0]
     a, b = (trials.final(metric)[0, good] for metric in (first, second))
     return paired_mean(a - factor * b)._replace(failed=int((~good).sum()))
@@ -149,7 +149,7 @@ def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Esti
     The exponent is defined as in `growth_exponent`. The estimate is NaN with fewer than 40 seeds, with fewer than
     three record points from round `since * horizon` onwards, or if a mean is not positive.
     """
-    good = check_single_point(trials).usable(metric)[0]
+    good = _check_scalars(check_single_point(trials), metric).usable(metric)[0]
     late = trials.record_points >= since * trials.horizon
     failed = int((~good).sum())
     if late.sum() < 3:
@@ -167,7 +167,7 @@ def log_slope(
     The slope is fitted by least squares, which is linear in the curves. The estimate is therefore the mean over seeds
     of the slopes of single trials.
     """
-    trials = check_single_point(measured.results[panel][name])
+    trials = _check_scalars(check_single_point(measured.results[panel][name]), metric)
     good = trials.usable(metric)[0]
     late = trials.record_points >= since * trials.horizon
     failed = int((~good).sum())
@@ -293,7 +293,7 @@ def _exponential(of: Estimate) -> Estimate:
 @as_statistic
 def late_rate(measured: Measurements, panel: str, name: str, metric: str = "regret") -> Estimate:
     """Estimate the mean increase of a metric per round over the second half of the rounds."""
-    trials = check_single_point(measured.results[panel][name])
+    trials = _check_scalars(check_single_point(measured.results[panel][name]), metric)
     good = trials.usable(metric)[0]
     curves = trials.get(metric)[0, good]
     half = int(np.argmin(np.abs(trials.record_points - 0.5 * trials.horizon)))
@@ -317,7 +317,7 @@ def point_difference(
 
     The panel must have a single label, whose algorithm is swept.
     """
-    trials = measured.results[panel].one(None)
+    trials = _check_scalars(measured.results[panel].one(None), metric)
     rows = [trials.index(point) for point in (first, second)]
     good = trials.usable(metric)[rows].all(axis=0)
     a, b = trials.final(metric)[rows][:, good]
@@ -435,7 +435,7 @@ def _round_times(measured: Measurements, panel: str, name: str) -> tuple[RoundTi
     """
     timed = [key for key in measured.times if key[0] == panel]
     if not timed:
-        raise InputError(f"panel {panel} was not timed")
+        raise InputError(f"panel {panel} was not timed: the field `timed` of an experiment names the panels to time")
     times = measured.times[min(timed)]
     if name not in times.ns:
         raise unknown_name("timed label", name, times.ns)
@@ -456,6 +456,18 @@ def check_single_point(trials: Trials) -> Trials:
             f"a statistic of one label needs one hyperparameter point, but {', '.join(trials.points[0])} takes "
             f"{len(trials.points)} values: use point_difference, or give each value a label"
         )
+    return trials
+
+
+def _check_scalars(trials: Trials, *metrics: str) -> Trials:
+    """Return the trials of a label unchanged, after checking that these metrics have one value per trial and round.
+
+    Raises:
+      InputError: for an unknown metric, or for a metric with further axes, of which a statistic would mix entries.
+    """
+    for metric in metrics:
+        if names := trials.axis_names(trials.metric(metric)):
+            raise InputError(f"metric {metric!r} has the axis {', '.join(names)}: derive a metric without axes from it")
     return trials
 
 
@@ -481,7 +493,7 @@ def _smooth(
 
 def _final(result: Result, metric: str, name: str) -> tuple[np.ndarray, int]:
     """Return the final values of a label over the seeds in which it did not fail, and the number of failures."""
-    trials = check_single_point(result[name])
+    trials = _check_scalars(check_single_point(result[name]), metric)
     good = trials.usable(metric)[0]
     return trials.final(metric)[0, good], int((~good).sum())
 
@@ -501,7 +513,8 @@ def _pair(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
     Only seeds that all n sets of trials ran are considered. A seed gives the same instance and noise for every label,
     and the same random numbers in all panels.
     """
-    common = functools.reduce(np.intersect1d, [check_single_point(trials).seeds for trials in several])
+    several = [_check_scalars(check_single_point(trials), metric) for trials in several]
+    common = functools.reduce(np.intersect1d, [trials.seeds for trials in several])
     rows = [np.searchsorted(trials.seeds, common) for trials in several]
     together = list(zip(several, rows, strict=True))
     values = np.stack([trials.final(metric)[0, at] for trials, at in together], axis=-1)

@@ -2,13 +2,16 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
+import numpy as np
+
 from jaxbandits.analysis.intervals import Estimate, Intervals, infinite_estimate
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, UnknownNameError, unknown_name
 from jaxbandits.base.text import count_of
 from jaxbandits.reproduction.engine.claim import Claim, Kind, Measurements
+from jaxbandits.results.result import Result
 
 Decision = Literal["holds", "does not hold", "open"]
 _KEY = TypeVar("_KEY")
@@ -55,12 +58,14 @@ class Verdict:
       enough_rounds: True if the run had at least as many rounds as the experiment declares.
       p: smallest alpha at which the claim is decided (`p_value`); NaN if nothing was tested.
       deterministic: True if all seeds gave the same number, or if the statistic does not depend on seeds.
-      missing: True if a label that the claim needs was left out, or if the claim needs times and none were measured.
+      missing: True if a label that the claim needs was left out, if the claim needs times and none were measured, or
+        if the claim has a fault.
       applies: True if the claim is about the preset that was run.
       companions: pairs of a name and a number that are shown with the estimate.
       panels: panels that the statistic read.
       stand_ins: names of the real data sets that synthetic data replace in these panels.
       marks: reconstructed learners and guessed settings on which the verdict rests.
+      fault: reason why the statistic cannot be computed from any run, such as an unknown metric; "" if it can.
     """
 
     claim: Claim
@@ -79,6 +84,7 @@ class Verdict:
     panels: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    fault: str = ""
 
     @property
     def rests_on(self) -> tuple[str, ...]:
@@ -103,7 +109,7 @@ class Verdict:
         if not self.applies:
             return f"this row is about the preset {' or '.join(self.claim.presets)}"
         if self.missing:
-            return "not measured in this run"
+            return self.fault or "not measured in this run"
         if self.failed:
             return f"{count_of(self.failed, 'trial')} {'is' if self.failed == 1 else 'are'} not finite"
         if math.isnan(self.value) and self.decision != "open":
@@ -129,7 +135,14 @@ def _words_for(companion: str) -> str:
     return companion.replace("share of the axis to ", "difference divided by the mean regret of ")
 
 
-def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, preset: str | None = None) -> Verdict:
+def judge(
+    claim: Claim,
+    measured: Measurements,
+    enough_rounds: bool = True,
+    preset: str | None = None,
+    left_out: Collection[str] = (),
+    timing: bool = True,
+) -> Verdict:
     """Return the verdict on a claim.
 
     The claim holds if the 95 % interval of its statistic lies inside `(claim.low, claim.high)`, and does not hold if
@@ -142,18 +155,24 @@ def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, pres
       measured: measurements of the experiment.
       enough_rounds: True if the run had at least as many rounds as the experiment declares.
       preset: preset that was run; None: a preset that the claim is about.
+      left_out: labels that this run leaves out; a claim that needs one of them is not measured, but has no fault.
+      timing: False if this run leaves out the times.
     """
     panels: dict[str, None] = {}
     watched = Measurements(
-        _WatchedMapping(measured.results, panels, str), _WatchedMapping(measured.times, panels, lambda key: str(key[0]))
+        _WatchedResults(measured.results, panels, str), _WatchedMapping(measured.times, panels, lambda key: str(key[0]))
     )
-    missing = False
+    applies = preset is None or not claim.presets or preset in claim.presets
+    missing, fault = False, ""
     try:
         estimate = claim.statistic(watched)
-    except InputError:  # a label that was left out of this run
+        _require_number(estimate)
+    except InputError as error:
         missing, estimate = True, infinite_estimate(claim.least)
+        is_left_out = isinstance(error, UnknownNameError) and error.unknown in left_out
+        if applies and not is_left_out and (timing or claim.unit != "repeats"):
+            fault = str(error)
     value, low, high = (float(number) for number in estimate[:3])
-    applies = preset is None or not claim.presets or preset in claim.presets
     enough = estimate.n >= claim.least or estimate.deterministic
     tested = enough and enough_rounds and applies and not estimate.failed and not math.isnan(value)
     return Verdict(
@@ -171,7 +190,13 @@ def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, pres
         applies=applies,
         companions=estimate.companions,
         panels=tuple(panels) or claim.panels,
+        fault=fault,
     )
+
+
+def _require_number(estimate: Estimate) -> None:
+    if shape := max(map(np.shape, estimate[:3]), key=len):
+        raise InputError(f"the statistic must be a single number, got an array of shape {shape}")
 
 
 def decide(claim: Claim, low: float, high: float) -> Decision:
@@ -253,6 +278,21 @@ class _WatchedMapping(Mapping[_KEY, _VALUE]):
 
     def __len__(self) -> int:
         return len(self._of)
+
+
+class _WatchedResults(_WatchedMapping[str, Result]):
+    """Results by panel, in which an unknown panel is an error that a user understands."""
+
+    def __getitem__(self, key: str) -> Result:
+        if key not in self._of:
+            raise unknown_name("panel", key, self._of)
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._of
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self._of else default
 
 
 def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
