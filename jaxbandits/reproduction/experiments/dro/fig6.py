@@ -75,6 +75,8 @@ FIG6 = STUDY.experiment(
     notes=(
         "T is the number of rounds of ATkRO(m). ATkRO(k) plays T rounds too in the panel iterations, but T m / k "
         "rounds in the panel samples, so that both use the same number of samples there.",
+        "'Needs fewer samples' is read as a smaller mean of the k largest risks after the same number of samples; how "
+        "much smaller it is ('slightly') is not tested.",
         "The excess is the difference from the exact optimum of each instance; a duality gap certifies this optimum.",
     ),
     figures=(

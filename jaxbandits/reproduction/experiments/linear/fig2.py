@@ -26,6 +26,7 @@ FIG2 = setting.FIGURES.experiment(
     shows="Figure 2 shows the cumulative regret and, in a second panel, the computational time of Hvt-UCB, OFUL, "
     "CRTM, CRMM and HEAVY-OFUL under Gaussian noise, with shaded bands that show the variance across trials. The "
     "paper states noise N(0, 1), eps = 1, and d = 2, 50 arms, T = 18,000 and 10 trials as in Figure 1.",
+    guessed="nu is guessed",
     algorithms=setting.learners_with_common_bound(eps=1.0, bound=1.0),
     panels=lambda horizon: setting.both_normalisations(noise=noise.Gaussian(), eps=1.0),
     tuning=dataclasses.replace(setting.PER_PANEL, grid=_grid),

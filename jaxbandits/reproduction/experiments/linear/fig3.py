@@ -17,6 +17,7 @@ FIG3 = setting.FIGURES.experiment(
     "one panel each; of the learners, the text names Hvt-UCB, HEAVY-OFUL and CRMM. The paper states b = 1.5 for Pareto "
     "and c = 1.5 for the others (as in scipy.stats), eps = 1.49, a scale of the noise that varies over time as in "
     "Figure 4, and 5 trials.",
+    guessed="the centring and the scale of the noise are guessed",
     algorithms=setting.learners_given_scale,
     panels=lambda horizon: {
         name: Panel(f"{type(law).__name__} (1.5)", setting.environment(noise=law, eps=0.49, noise_decades=1.5))

@@ -86,7 +86,7 @@ E1 = STUDY.experiment(
             "noise-decides",
             mean("OGD") > mean("OONS"),
             on=("iid-0.9", "flips-1"),  # without noise (iid-0) both end at the same corner: a tie
-            says="if there is noise or the mean flips, OONS has less regret than OGD",
+            says="with strong noise (s = 0.9), or if the mean flips every round, OONS has less regret than OGD",
             place="Table 1",
         ),
         *observations("hint-helps", mean("OGD") > mean("OONS", "OONS, practical"),
