@@ -17,10 +17,11 @@ from jaxbandits.engine.grid import Grid, list_points
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Experiment, Interpretation, Panel, choose
+from jaxbandits.reproduction.engine.experiment import Experiment, Interpretation, Panel, TimePerRound, choose
 from jaxbandits.reproduction.engine.figures import Against, Cost, Exponents, Heatmap
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.engine.statistic import final_mean
+from jaxbandits.reproduction.engine.tuning import Tuning
 from jaxbandits.reproduction.ledger import files, finished
 from tests.toy_problems import Noisy, Shrink
 
@@ -237,6 +238,11 @@ def test_unknown_names_are_found_before_anything_is_computed():
         ({"slow": {"slwo": 3}}, r"label of toy/small \(in `slow`\) 'slwo'; did you mean 'slow'"),
         ({"interpretations": {"fast": reading}},
          r"label of toy/small \(in the interpretation fast\) 'frist'; did you mean 'first'"),
+        ({"timed": TimePerRound(("on",))}, r"panel of toy/small \(in `timed`\) 'on'; did you mean 'one'"),
+        ({"timed": TimePerRound(("one",), unit="frist")}, r"label of toy/small \(in `timed`\) 'frist'"),
+        ({"stand_ins": {"tow": "Numbers"}}, r"panel of toy/small \(in `stand_ins`\) 'tow'; did you mean 'two'"),
+        ({"tuning": Tuning(("tund",), lambda learner: {}, "loss")},
+         r"preset of toy/small \(in `tuning`\) 'tund'; did you mean 'tuned'"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=message):
             run(dataclasses.replace(small, **changed), progress=False)

@@ -150,11 +150,11 @@ class Experiment:
             raise InputError(f"{self.name} has two figures with the name {twice!r}, whose files would be the same")
 
     def check_panels(self, panels: Mapping[str, Panel]) -> None:
-        """Check the names of panels, which are parts of file names, and that claims name no other panel.
+        """Check the names of panels, which are parts of file names, and that no claim or field names another panel.
 
         Raises:
           InputError: if the name of a panel cannot be part of a file name, if two names differ only in case, or if a
-            claim names an unknown panel.
+            claim or a field names an unknown panel.
         """
         known: dict[str, str] = {}
         for name in panels:
@@ -164,10 +164,12 @@ class Experiment:
                 )
             if (other := known.setdefault(name.casefold(), name)) != name:
                 raise InputError(f"{self.name}: files of panels {other!r} and {name!r} would differ only in case")
-        for claim in self.claims:
-            for name in claim.panels:
-                if name not in panels:
-                    raise unknown_name(f"panel of {self.name} (in the claim {claim.id})", name, panels)
+        named = [(f"in the claim {claim.id}", name) for claim in self.claims for name in claim.panels]
+        named += [("in `stand_ins`", name) for name in self.stand_ins]
+        named += [("in `timed`", name) for name in (self.timed.panels if self.timed is not None else ())]
+        for where, name in named:
+            if name not in panels:
+                raise unknown_name(f"panel of {self.name} ({where})", name, panels)
 
     def check_names(self, declared: Mapping[str, Learners], preset: str, horizon: int) -> None:
         """Check the labels and presets that claims and other fields name, and that panels of claims on times are timed.
@@ -181,6 +183,9 @@ class Experiment:
           InputError: for a label that no preset has, or an unknown preset or panel; the message is one line that names
             the claim or field.
         """
+        for name in () if self.tuning is None else self.tuning.presets:
+            if name not in self.presets:
+                raise unknown_name(f"preset of {self.name} (in `tuning`)", name, self.presets)
         for claim in self.claims:
             where = f"of {self.name} (in the claim {claim.id})"
             for name in claim.presets:
