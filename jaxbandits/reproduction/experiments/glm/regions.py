@@ -14,7 +14,7 @@ from jaxbandits.glm import GLBOMD, GLMUCB, OFUGLB, GeneralizedLinear
 from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
-from jaxbandits.reproduction.sentences import claims, mean, observations
+from jaxbandits.reproduction.sentences import COMPARABLE, claims, mean, observations
 from jaxbandits.simulation import Meter
 
 if TYPE_CHECKING:
@@ -156,7 +156,8 @@ REGIONS = THEOREMS.experiment(
         ),
         *observations("ofuglb-half", mean("GLB-OMD", of="area OFUGLB") < 0.5,
                       says="the region of OFUGLB covers at most half of the ball", **_FIGURE),
-        *claims("comparable", mean("GLB-OMD", of="area GLB-OMD") - 2.0 * mean("GLB-OMD", of="area OFUGLB") < 0.0,
+        *claims("comparable",
+                mean("GLB-OMD", of="area GLB-OMD") - COMPARABLE * mean("GLB-OMD", of="area OFUGLB") < 0.0,
                 says="within the ball, the region of GLB-OMD is comparable to that of OFUGLB", **_FIGURE),
     ),
     notes=(
