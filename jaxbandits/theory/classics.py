@@ -27,7 +27,12 @@ def _excess(a: float, b: float) -> float:
 
 
 def lai_robbins(means: Sequence[float]) -> float:
-    """Return C = sum_i (mu* - mu_i) / kl(mu_i, mu*); the regret of a consistent policy is at least about C log T."""
+    """Return C = sum_i (mu* - mu_i) / kl(mu_i, mu*); the regret of a consistent policy is at least about C log T.
+
+    Raises:
+      InputError: unless `means` are numbers in [0, 1].
+    """
+    means = _probabilities("means", means, "(K,)").tolist()
     best = max(means)
     return sum((best - mean) / divergence(mean, best) for mean in means if mean < best)
 
@@ -43,8 +48,11 @@ def duel_constant(preferences: np.ndarray, *, against_winner: bool = False) -> f
       against_winner: if True, j is always the Condorcet winner, as in the bound for RMED1 (Theorem 3).
 
     Raises:
-      InputError: if no arm beats all others with a probability above 1/2.
+      InputError: if p_ij + p_ji is not 1, or if no arm beats all others with a probability above 1/2.
     """
+    preferences = _probabilities("preferences", preferences, "(K, K)")
+    if preferences.shape[0] != preferences.shape[1] or np.abs(preferences + preferences.T - 1.0).max() > 1e-6:
+        raise InputError("preferences must have shape [K, K] with p_ij + p_ji = 1, hence 1/2 on the diagonal")
     winner = int(np.argmax((preferences > 0.5).sum(axis=1)))
     if not (np.delete(preferences[winner], winner) > 0.5).all():
         raise InputError("preferences must have a Condorcet winner, an arm that beats every other arm")
@@ -92,8 +100,10 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
     defined in `algorithms.explore.proportions`.
 
     Raises:
-      InputError: unless there are at least two arms, and only one of them has the largest mean.
+      InputError: unless the means are numbers in [0, 1], and there are at least two arms, only one of which has the
+        largest mean.
     """
+    means = _probabilities("means", means, "(K,)").tolist()
     best = int(np.argmax(means))
     if len(means) < 2 or sorted(means)[-2] == means[best]:
         raise InputError(f"means must have one largest entry and at least one other entry, got {list(means)}")
@@ -105,7 +115,7 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
 
     def ratio(mean: float, y: float) -> float:
         """Return the x that solves kl(top, m) + x kl(mean, m) = y."""
-        low, high = 0.0, 1.0
+        low, high = 0.0, math.nextafter(1.0, 0.0)  # x is infinite at 1, which the midpoints would reach by rounding
         for _ in range(_HALVINGS):  # bisection on x / (1 + x)
             share = 0.5 * (low + high)
             over, under = parts(mean, share / (1.0 - share))
@@ -122,7 +132,7 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
 
     low, high = 0.0, min(divergence(top, mean) for mean in others)
     if math.isinf(high):  # all other means are 0
-        high = 1.0
+        high = top
         while is_below(high):
             high *= 2.0
     for _ in range(_HALVINGS):
@@ -135,3 +145,10 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
 def least_stopping_time(means: Sequence[float], delta: float) -> float:
     """Return T* kl(delta, 1 - delta), a lower bound on the expected stopping time (Garivier & Kaufmann, Thm 1)."""
     return optimal_proportions(means)[1] * divergence(delta, 1.0 - delta)
+
+
+def _probabilities(name: str, values: Sequence[float] | np.ndarray, shape: str) -> np.ndarray:
+    """Return numbers in [0, 1] as a float64 array; raise InputError for any others."""
+    values = ranges.floats(name, values, shape)
+    ranges.check_range(name, values, "[0, 1]")
+    return values

@@ -4,7 +4,8 @@ The functions for duality gaps and for the regrets of the players return two bou
 the first is a bound on the expected value, and the second holds with probability 1 - delta. `product` is D^2 G^2, where
 D^2 is the range of ||w - w_1||^2 / 2 over W and G bounds the norms of the gradients; k is the number of largest risks
 that ATkRO averages. Regrets are means over the rounds: for fixed steps they are the printed sums divided by T, and for
-anytime forms they are the means of (31).
+anytime forms they are the means of (31). Whole numbers m >= 1 and 1 <= k <= m are required, and m >= 2 for weights that
+are learned from single samples, since their bounds are infinite for m = 1.
 
 For unequal budgets n_i, `theorem_9` and `theorem_10` return a bound on the risk of each group.
 """
@@ -14,12 +15,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jaxbandits.base import ranges
+
 
 def theorem_1(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
     """Return the bounds on the duality gap of SMD(m), or for k > 1 of ATkRO(m) (Theorem 12).
 
     The first bound is on the expected value, and the second bound holds with probability 1 - delta.
     """
+    _check_groups(m, k)
     factor = math.sqrt(10.0 * (product + math.log(m / k)) / rounds)
     return 2.0 * factor, (8.0 + 2.0 * math.log(2.0 / delta)) * factor
 
@@ -29,6 +33,7 @@ def theorem_2(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
     The first bound is on the expected value, and the second bound holds with probability 1 - delta.
     """
+    _check_groups(m, k)
     log_t, certain = math.log(rounds), math.log(2.0 / delta)
     factor = math.sqrt(product + math.log(m / k)) / (math.sqrt(2.0) * (math.sqrt(rounds + 1.0) - 1.0))
     return factor * (5.0 + 3.0 * log_t), factor * (9.0 + 11.0 * certain + 7.0 * log_t + 3.0 * certain * log_t)
@@ -40,6 +45,7 @@ def theorem_5(m: int, rounds: float, k: int = 1, *, product: float, delta: float
     The first bound is on the expected value, and the second bound holds with probability 1 - delta.
     """
     del k
+    _check_groups(m, least=2)
     log_m, d_g, noise = math.log(m), math.sqrt(product), math.sqrt(1.0 / (2.0 * rounds))
     players = 3.0 * math.sqrt(m * log_m / rounds) + noise
     tail = math.sqrt(m / (rounds * log_m)) + noise + 1.0 / rounds
@@ -54,6 +60,7 @@ def theorem_8(m: int, rounds: float, k: int = 1, *, product: float, delta: float
     The first bound is on the expected value, and the second bound holds with probability 1 - delta.
     """
     del k
+    _check_groups(m, least=2)
     log_m, log_t, d_g = math.log(m), math.log(rounds), math.sqrt(product)
     weights, ratio, noise = (3.0 + log_t) * math.sqrt(m * log_m), math.sqrt(m / log_m), math.sqrt((1.0 + log_t) / 2.0)
     factor = 2.0 * (math.sqrt(rounds + 1.0) - 1.0)
@@ -67,6 +74,7 @@ def theorem_15(m: int, rounds: float, k: int = 1, *, product: float, delta: floa
 
     The first bound is on the expected value, and the second bound holds with probability 1 - delta.
     """
+    _check_groups(m, k, least=2)
     log_m, d_g, noise = math.log(m), math.sqrt(product), math.sqrt(1.0 / (2.0 * rounds))
     ratio, entropy, each = math.sqrt(m / (k * rounds * log_m)), math.sqrt(m * log_m / (k * rounds)), m / (k * rounds)
     mean = 2.0 * d_g * math.sqrt(5.0 / rounds) + 3.0 * noise + 2.0 * ratio + 3.0 * entropy + each * (2.0 + log_m)
@@ -91,6 +99,7 @@ def theorem_4(m: int, rounds: float, k: int = 1, *, product: float, delta: float
     The first bound is on the expected value, and the second bound holds with probability 1 - delta.
     """
     del k, product
+    _check_groups(m, least=2)
     log_m = math.log(m)
     first = 3.0 * math.sqrt(m * rounds * log_m) + math.sqrt(rounds / 2.0)
     tail = math.sqrt(m * rounds / log_m) + math.sqrt(rounds / 2.0) + 1.0
@@ -114,6 +123,7 @@ def theorem_7(m: int, rounds: float, k: int = 1, *, product: float, delta: float
     The first bound is on the expected value, and the second bound holds with probability 1 - delta.
     """
     del k, product
+    _check_groups(m, least=2)
     log_m, log_t = math.log(m), math.log(rounds)
     weights, ratio, noise = (3.0 + log_t) * math.sqrt(m * log_m), math.sqrt(m / log_m), math.sqrt((1.0 + log_t) / 2.0)
     factor = 2.0 * (math.sqrt(rounds + 1.0) - 1.0)
@@ -127,6 +137,7 @@ def theorem_14(m: int, rounds: float, k: int = 1, *, product: float, delta: floa
     The first bound is on the expected value, and the second bound holds with probability 1 - delta.
     """
     del product
+    _check_groups(m, k, least=2)
     log_m, noise, each = math.log(m), math.sqrt(rounds / 2.0), m / k
     ratio, entropy = math.sqrt(m * rounds / (k * log_m)), 3.0 * math.sqrt(m * rounds * log_m / k)
     mean = 3.0 * noise + 2.0 * each + 2.0 * ratio + entropy + each * log_m
@@ -172,3 +183,9 @@ def theorem_10(
     log_delta = math.log(2.0 / delta)
     factor = 14.0 * math.sqrt(2.0 / 3.0) + 7.0 * math.sqrt(3.0 * log_delta) + 14.0 / least * log_delta
     return (7.0 * smooth / least + math.sqrt(variance / least) * factor) / b
+
+
+def _check_groups(m: int, k: int = 1, least: int = 1) -> None:
+    """Raise InputError unless m is a whole number of at least `least`, and k is one from 1 to m."""
+    ranges.integer("m", m, f"[{least}, inf)")
+    ranges.integer("k", k, f"[1, {m}]")

@@ -82,6 +82,29 @@ def test_proportions_need_a_unique_best_arm():
     assert time == pytest.approx(1.0 / np.log(2.0))
 
 
+@pytest.mark.parametrize("best", [0.3, 0.02, 1e-5, 1e-12])
+def test_proportions_of_arms_whose_other_means_are_zero(best):
+    """Against a fine grid: the rate of both arms is w kl(mu, m) + (1 - w) kl(0, m) for m = w mu."""
+    w = np.linspace(0.3, 0.5, 20_001)
+    rate = [s * classics.divergence(best, s * best) + (1.0 - s) * classics.divergence(0.0, s * best) for s in w]
+    found, time = classics.optimal_proportions([best, 0.0])
+    assert found[0] == pytest.approx(w[np.argmax(rate)], abs=2e-5)
+    assert time == pytest.approx(1.0 / np.max(rate), rel=1e-8)
+
+
+def test_constants_of_numbers_that_are_no_probabilities_are_refused():
+    for constant in (classics.lai_robbins, classics.optimal_proportions):
+        with pytest.raises(InputError, match=r"means must be finite, but row 1"):
+            constant([0.5, np.nan, 0.4])
+        with pytest.raises(InputError, match=r"means must lie in \[0, 1\], got 1.5"):
+            constant([1.5, 0.4])
+    preferences = np.array([[0.5, 0.6, 0.7], [0.4, 0.5, 0.9], [0.3, 0.1, 0.5]])
+    with pytest.raises(InputError, match="1/2 on the diagonal"):  # the sum over opponents would contain the arm itself
+        classics.duel_constant(preferences - 0.5 * np.eye(3))
+    with pytest.raises(InputError, match=r"shape \[K, K\]"):
+        classics.duel_constant(preferences[:2])
+
+
 def test_lower_bounds_of_duels():
     """By hand for three arms, and the constants of the instances of Komiyama et al. and of Wu and Liu."""
     p = np.array([[0.5, 0.6, 0.7], [0.4, 0.5, 0.9], [0.3, 0.1, 0.5]])

@@ -167,6 +167,18 @@ def test_dro_gaps_are_sums_of_both_regrets(gap, model, weights):
     assert np.all((looser > 1.0) & (looser < 1.1))
 
 
+def test_dro_bounds_of_numbers_of_groups_that_have_none():
+    """The weights of single samples have the step sqrt(log(m) / (m T)), which is 0 for m = 1."""
+    delta = {"product": 2.0, "delta": 0.1}
+    for theorem in (dro.theorem_4, dro.theorem_5, dro.theorem_7, dro.theorem_8, dro.theorem_14, dro.theorem_15):
+        with pytest.raises(InputError, match=r"m must be a whole number in \[2, inf\), got 1"):
+            theorem(1, 900, **delta)
+    for theorem in (dro.theorem_1, dro.theorem_2, dro.theorem_14, dro.theorem_15):
+        with pytest.raises(InputError, match=r"k must be a whole number in \[1, 5\], got 6"):
+            theorem(5, 900, 6, **delta)
+    assert dro.theorem_1(1, 900, **delta)[0] == pytest.approx(2.0 * math.sqrt(20.0 / 900.0))
+
+
 def test_dro_theorems_9_and_10_by_hand():
     """n = (800, 400), D^2 = 1/2, G = L = 2, delta = 0.1: mu = 8 + 2 log 20; b of (45) at n_m = 400."""
     bounds = dro.theorem_9((800, 400), product=2.0, delta=0.1)
