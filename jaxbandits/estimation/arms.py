@@ -103,3 +103,14 @@ def check_count(arms: jax.Array, n_arms: int) -> None:
     """Raise `InputError` unless the observation has `n_arms` arms."""
     if arms.shape[0] != n_arms:
         raise InputError(f"the environment has {arms.shape[0]} arms, but the learner has n_arms={n_arms}")
+
+
+def check_features(features: jax.Array, *shape: int) -> None:
+    """Raise `InputError` unless the features of arms have this shape, (K, k) for all arms and (k,) for one arm.
+
+    Other shapes, such as the numbers `[K]` of arms without features, could broadcast.
+    """
+    if features.shape != shape:
+        raise InputError(
+            f"the learner has shared_dim={shape[-1]} and needs features of arms of shape {shape}, got {features.shape}"
+        )

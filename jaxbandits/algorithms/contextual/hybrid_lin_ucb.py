@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import arm_models
-from jaxbandits.estimation.arms import check_count, choose_best, optimistic
+from jaxbandits.estimation.arms import check_count, check_features, choose_best, optimistic
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
@@ -89,6 +89,7 @@ class HybridLinUCB:
     def select(self, key: jax.Array, t: jax.Array, state: HybridState, obs: ContextObs) -> ArmDecision:
         del key, t
         check_count(obs.arms, self.n_arms)
+        check_features(obs.arms, self.n_arms, self.shared_dim)
         arms = state.arms
         u = arm_models.products(arms.inverse, obs.context)  # [p, K]
         v = obs.arms - jnp.sum(arms.cross * u[:, None, :], axis=0).T  # [K, q]

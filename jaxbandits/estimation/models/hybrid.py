@@ -17,6 +17,7 @@ import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
+from jaxbandits.estimation.arms import check_features
 from jaxbandits.numerics import inverse_factors, rng
 from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
@@ -70,15 +71,18 @@ class Hybrid:
         return HybridState(jnp.zeros(k), inverse_factors.init(k, self.ridge), arms)
 
     def predict(self, state: HybridState, obs: ContextObs) -> jax.Array:
+        check_features(obs.arms, self.n_arms, self.shared_dim)
         u, v, _ = _images(state, obs)
         return v @ state.beta + jnp.sum(u * state.arms.total, axis=0)
 
     def width(self, state: HybridState, obs: ContextObs) -> jax.Array:
+        check_features(obs.arms, self.n_arms, self.shared_dim)
         _, v, own_sq = _images(state, obs)
         width_sq = inverse_factors.quadratic_forms(state.inverse, v) + own_sq
         return self.noise_scale * jnp.sqrt(jnp.maximum(width_sq, 0.0))
 
     def sample(self, key: jax.Array, state: HybridState, obs: ContextObs) -> jax.Array:
+        check_features(obs.arms, self.n_arms, self.shared_dim)
         # Given beta~, the means of the arms are independent, with expectation f_k for beta = beta~ and variance
         # R^2 x'A_k^{-1} x.
         u, v, own_sq = _images(state, obs)
@@ -102,6 +106,7 @@ class Hybrid:
     ) -> HybridState:
         del key, t
         x, z = obs.context, decision.x
+        check_features(z, self.shared_dim)
         inverse, cross, total = arm_models.of_arm(state.arms, decision.index)
         own = inverse_factors.image(inverse, x)
         v, weight = z - own.u @ cross, 1.0 / (1.0 + own.width_sq)

@@ -23,7 +23,11 @@ from jaxbandits.base.pytree import PyTree, param, pytree
 from jaxbandits.estimation import history, moments
 from jaxbandits.estimation.models import mlp
 from jaxbandits.estimation.models.feature_model import FeatureModel
-from jaxbandits.estimation.models.protocol import check_model
+from jaxbandits.estimation.models.protocol import (
+    check_model,
+    find_full_history_model,
+    find_shared_features_model,
+)
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Obs
 
@@ -64,8 +68,24 @@ class NeuralLinear(FeatureModel):
     model: Any = param(doc="linear model with dim = H; it must read a context if the network does")
 
     def check(self) -> None:
-        """Raise InputError if network and model do not fit together."""
+        """Raise InputError if network and model do not fit together, or if the model needs more than the stored rows.
+
+        The rows lack the features of arms. Since a full buffer has fewer rows than there were rounds, a model that
+        stores rounds would count rows of zeros as data, and a model in epochs would miss the ends of epochs.
+        """
         check_model("NeuralLinear.model", self.model)
+        inner = find_full_history_model(self.model)
+        if inner is not None:
+            raise InputError(
+                "NeuralLinear.model must not store rounds or learn in epochs, but "
+                f"{type(inner).__name__} does: it is fitted again to the stored rounds after each training"
+            )
+        inner = find_shared_features_model(self.model)
+        if inner is not None:
+            raise InputError(
+                "NeuralLinear.model must read only the last hidden layer, but "
+                f"{type(inner).__name__} also reads features of arms"
+            )
         sizes = getattr(self.network, "hidden", None)
         if not sizes or getattr(self.network, "capacity", None) is None:
             raise InputError(

@@ -108,6 +108,11 @@ def find_fixed_arms_model(model: Any) -> Any:
     return inner if hasattr(inner, "init_from_obs") and not is_for_widths else None
 
 
+def find_shared_features_model(model: Any) -> Any:
+    """Return the model, or the first model inside it, that reads features of arms besides a context; None if none."""
+    return next((part for part in _parts(model) if hasattr(part, "shared_dim")), None)
+
+
 def _parts(model: Any) -> Iterator[Any]:
     """Yield a model, its inner model, the inner model of that model, and so on."""
     while model is not None:

@@ -12,6 +12,7 @@ from jaxbandits import OFUL, HeavyTailed, InputError, from_spec, simulate, to_sp
 from jaxbandits.armed import UCB1, BernoulliArms
 from jaxbandits.base.pytree import validate
 from jaxbandits.contextual import (
+    Bandit,
     DisjointLinUCB,
     HybridLinUCB,
     LinearContexts,
@@ -19,6 +20,8 @@ from jaxbandits.contextual import (
     RegCBElim,
     RegCBOpt,
     SquareCB,
+    models,
+    rules,
 )
 from jaxbandits.data import TableBandit
 from jaxbandits.oco import CAOONS, OGD, KTBetting, OptaxLearner
@@ -190,8 +193,15 @@ def test_tables_show_one_context():
         (OFUL(dim=P), ENV, "of arms, which LinearContexts does not provide: .* jaxbandits.contextual"),
         (DisjointLinUCB(n_arms=3, dim=P), ENV, "has 4 arms, but the learner has n_arms=3"),
         (DisjointLinUCB(n_arms=K, dim=5), ENV, "has dim=5, but the environment has dim=3"),
+        # The numbers of the arms would broadcast to features, the same for all arms.
+        (HybridLinUCB(n_arms=K, dim=P, shared_dim=K), ENV, r"features of arms of shape \(4, 4\), got \(4,\)"),
+        (
+            Bandit(model=models.Hybrid(n_arms=K, dim=P, shared_dim=K), rule=rules.Greedy()),
+            ENV,
+            r"shared_dim=4 and needs features of arms of shape \(4, 4\), got \(4,\)",
+        ),
     ],
-    ids=["arms", "numbers", "features", "arms by number", "dim"],
+    ids=["arms", "numbers", "features", "arms by number", "dim", "shared features", "shared features of a model"],
 )
 def test_learners_that_do_not_suit_are_refused_in_one_line(learner, environment, message):
     with pytest.raises(InputError, match=message):

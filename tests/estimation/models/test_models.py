@@ -630,6 +630,17 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
             "must have n_arms=4, as the network has, got 2",
         ),
         (models.NeuralLinear(network=models.Network(input_dim=2), model=LINEAR_MODEL), "hidden layers and a capacity"),
+        # After a training, further rounds would be appended behind rows of zeros.
+        (models.NeuralLinear(network=NETWORK, model=models.LangevinNetwork(input_dim=3)), "but LangevinNetwork does"),
+        (models.NeuralLinear(network=NETWORK, model=models.DoublingEpochs(model=LINEAR_MODEL)), "DoublingEpochs does"),
+        # The stored rows lack the features of arms, which predictions would read.
+        (
+            models.NeuralLinear(
+                network=models.Network(input_dim=2, n_arms=4, hidden=(3,), capacity=40),
+                model=models.Ensemble(model=models.Hybrid(n_arms=4, dim=3, shared_dim=2)),
+            ),
+            "only the last hidden layer, but Hybrid also reads features of arms",
+        ),
         (models.Intercept(model=models.GaussianProcess(n_arms=3)), "must have a dim of at least 2"),
         (models.OracleModel(n_arms=2, dim=2, oracle=OGD(dim=3)), "with dim=4"),
     ],
