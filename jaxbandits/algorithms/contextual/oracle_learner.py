@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.algorithms.contextual.rules.rule import finite
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.estimation.arms import check_count, draw_arm
@@ -68,8 +69,11 @@ class OracleLearner(abc.ABC):
         return self.fit(key, t, state, obs.context, decision.index, feedback.reward)
 
     def predict(self, key: jax.Array, t: jax.Array, state: State, context: Vector) -> jax.Array:
-        """Return the oracle's predictions `[K]` of the rewards of all arms."""
-        return self.oracle.select(key, t, state, None).play.reshape(self.n_arms, self.dim) @ context
+        """Return the oracle's predictions `[K]` of the rewards of all arms, all finite even if the oracle diverges.
+
+        With NaN the weights would be NaN, and an unavailable arm could be drawn.
+        """
+        return finite(self.oracle.select(key, t, state, None).play.reshape(self.n_arms, self.dim) @ context)
 
     def fit(
         self, key: jax.Array, t: jax.Array, state: State, context: Vector, index: jax.Array, reward: jax.Array

@@ -145,6 +145,17 @@ def test_arms_are_drawn_with_the_probability_that_decisions_carry(name, key):
     assert st.chisquare(counts[drawn], 20_000 * p[drawn]).pvalue > 1e-4 or drawn.sum() == 1
 
 
+@pytest.mark.parametrize("name", SAMPLED)
+def test_oracles_that_diverge_leave_probabilities(name, key):
+    learner, mask = SAMPLED[name][0], jnp.array([False, True, True, False])
+    weights = jax.jit(lambda state, obs: learner.weights(key, jnp.int32(9), state, obs, mask))
+    for x in (np.nan, np.inf, 1e300):
+        state = learner.init(key)._replace(x=jnp.full(K * P, x))
+        found = np.asarray(weights(state, ContextObs.of(jnp.array([1.0, -2.0, 3.0]), K, mask)))
+        np.testing.assert_allclose(found.sum(), 1.0, rtol=1e-9)
+        assert (found >= 0.0).all() and (found[~mask] == 0.0).all()
+
+
 ENV = LinearContexts(n_arms=K, dim=P)
 
 
