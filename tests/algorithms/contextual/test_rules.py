@@ -141,6 +141,16 @@ def play(rule, said, mask, t, key):
     return jax.vmap(one)(said, mask, t)
 
 
+def test_improvements_that_underflow_still_rank_arms(rng, key):
+    """For z << 0, the expected improvement w (z Phi(z) + phi(z)) is about w phi(z) / z^2, which is 0 in every type."""
+    said, mask, t = make_recording(rng, spread=1e4)
+    played = np.asarray(play(rules.ExpectedImprovement(margin=1e4), said, mask, t, key))
+    for mean, width, available, arm in zip(said["mean"], said["width"], mask, played, strict=True):
+        z = np.where(available, mean - mean[available].max() - 1e4, -1e100) / width
+        assert z.max() < -1e3 and arm == (np.log(width) + st.norm.logpdf(z) - 2.0 * np.log(-z)).argmax()
+    assert len(set(played)) == K
+
+
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_probabilities_against_the_reference(name, rng, key):
     rule, constants = WEIGHTS[name]

@@ -18,7 +18,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation.arms import largest
 from jaxbandits.types import Obs, State
 
-_LEAST = 1e-30  # smallest width that is used as a divisor
+_LEAST = 1e-30  # smallest width that is used as a divisor, and factor of scores below those of positive gains
 
 
 @pytree
@@ -29,8 +29,9 @@ class ExpectedImprovement(ScoreRule):
       None for cumulative regret.
 
     Deviations:
-      * [ours] Improvement is measured from the largest predicted mean, since rewards are noisy. Ties go to the first
-        arm.
+      * [ours] Improvement is measured from the largest predicted mean, since rewards are noisy. If the expected
+        improvements of all arms are too small for the float type, the arm with the largest d_k / w_k is played, which
+        determines their logarithms to leading order. Ties go to the first arm.
 
     References:
       Jonas Mockus, Vytautas Tiesis, Antanas Zilinskas. The Application of Bayesian Methods for Seeking the Extremum.
@@ -44,5 +45,7 @@ class ExpectedImprovement(ScoreRule):
         del key, t
         mean, width = finite(model.predict(state, obs)), model.width(state, obs)
         gap = mean - largest(mean, obs.mask) - self.margin
-        z = jnp.maximum(gap / jnp.maximum(width, _LEAST), -40.0)  # for smaller z the gain is 0 in every float type
-        return gap * ndtr(z) + math.sqrt(0.5 / math.pi) * width * jnp.exp(-0.5 * z * z)
+        ratio = gap / jnp.maximum(width, _LEAST)
+        z = jnp.maximum(ratio, -40.0)  # for smaller z the gain is 0 in every float type
+        gain = gap * ndtr(z) + math.sqrt(0.5 / math.pi) * width * jnp.exp(-0.5 * z * z)
+        return jnp.where(gain <= 0.0, _LEAST * ratio, gain)  # with 0 for all arms, the first would be played forever
