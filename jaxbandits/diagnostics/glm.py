@@ -5,6 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.engine.late_feedback import check_immediate_feedback
 from jaxbandits.engine.meters import Meter, Round
@@ -26,7 +27,6 @@ def coverage(name: str = "error_ratio") -> Meter:
     return Meter(name, measure, "max")
 
 
-@functools.cache
 def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_slack") -> Meter:
     """Return a meter of the slack of (11) in arXiv:2507.11847 for GLB-OMD, right side minus left side, which is >= 0.
 
@@ -40,7 +40,13 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
       largest_slope: `C_mu`, sup of mu' over arms and parameters; None: over the learner's ball and unit arms.
       name: name of the metric.
     """
+    if largest_slope is not None:  # arrays cannot be keys of the cache
+        largest_slope = ranges.real("largest_slope", largest_slope, "(0, inf)")
+    return _lemma_4_slack(largest_slope, name)
 
+
+@functools.cache
+def _lemma_4_slack(largest_slope: float | None, name: str) -> Meter:
     def measure(r: Round) -> jax.Array:
         check_immediate_feedback(r.algorithm, r.environment, name)
         learner, link, star, x = r.algorithm, r.algorithm.link, r.env_state.theta, r.decision.x

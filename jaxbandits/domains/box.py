@@ -36,11 +36,9 @@ class Box:
             low, high = (np.broadcast_to(a, empty.shape)[empty][0] for a in (low, high))
             raise InputError(f"Box.low must lie below Box.high, got {low} and {high}")
 
-    # The factors 1.0 make integer bounds floats, since differences of small integer types may overflow.
-
     @property
     def diameter(self) -> ArrayLike:
-        return jnp.linalg.norm(points.zeros(self.dim) + (1.0 * self.high - self.low))
+        return jnp.linalg.norm(points.zeros(self.dim) + (points.as_floats(self.high) - points.as_floats(self.low)))
 
     def zero(self, shape: Shape) -> jax.Array:
         """Return the point `[d]` nearest to the origin."""
@@ -52,7 +50,7 @@ class Box:
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
         """Return half the length of the shortest side."""
-        return 0.5 * jnp.min(1.0 * jnp.asarray(self.high) - self.low)
+        return 0.5 * jnp.min(jnp.asarray(points.as_floats(self.high)) - points.as_floats(self.low))
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
         return jnp.linalg.norm(points.zeros(shape) + self._furthest)
@@ -76,8 +74,8 @@ class Box:
 
     @property
     def _middle(self) -> ArrayLike:
-        return 0.5 * self.low + 0.5 * self.high
+        return 0.5 * points.as_floats(self.low) + 0.5 * points.as_floats(self.high)
 
     @property
     def _furthest(self) -> jax.Array:
-        return jnp.maximum(jnp.abs(1.0 * self.low), jnp.abs(1.0 * self.high))
+        return jnp.maximum(jnp.abs(points.as_floats(self.low)), jnp.abs(points.as_floats(self.high)))

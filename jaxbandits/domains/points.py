@@ -65,6 +65,15 @@ def size(shape: Shape) -> int:
     return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(jax.eval_shape(lambda: zeros(shape))))
 
 
+def as_floats(numbers: Any) -> Any:
+    """Return numbers of other types than float32 and float64 in the default float type.
+
+    Sums, differences and squares of integers of small types and of float16 may overflow.
+    """
+    dtype = getattr(numbers, "dtype", None)
+    return numbers if dtype is None or dtype in (np.float32, np.float64) else numbers.astype(float)
+
+
 def inner(x: Point, y: Point) -> jax.Array:
     """Return `<x, y>`, the sum of the products of all coordinates."""
     return functools.reduce(jnp.add, jax.tree.leaves(_leaf_by_leaf(_inner, x, y)))

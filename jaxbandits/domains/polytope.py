@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, pytree, shared
+from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
 from jaxbandits.numerics import first_axis
 from jaxbandits.numerics.simplex import combine, indicator
@@ -50,6 +51,5 @@ class Polytope:
 
     @property
     def _floats(self) -> Any:
-        """Vertices `[n, d]` as floats, since squares and differences of integers may overflow."""
-        is_float = jnp.issubdtype(self.vertices.dtype, jnp.floating)
-        return self.vertices if is_float else self.vertices.astype(float)
+        """Vertices `[n, d]`, as float32 or float64."""
+        return points.as_floats(self.vertices)

@@ -107,9 +107,9 @@ class TestOracle:
         c = rng.normal(size=(2, 3))
         np.testing.assert_array_equal(lmo(Box(dim=(2, 3)), c), -np.sign(c))
 
-    @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int32, bool])
-    def test_lengths_of_integer_types_do_not_overflow(self, kind):
-        side = {np.uint8: 200, np.int8: 100, np.int32: 60_000, bool: 1}[kind]
+    @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int32, np.float16, bool])
+    def test_lengths_of_small_types_do_not_overflow(self, kind):
+        side = {np.uint8: 200, np.int8: 100, np.int32: 60_000, np.float16: 40_000, bool: 1}[kind]
         corners = (np.array([[0, 0], [1, 0], [0, 1]]) * side).astype(kind)
         for vertices in (corners, jnp.asarray(corners)):
             domain = Polytope(vertices=vertices)
@@ -120,6 +120,9 @@ class TestOracle:
             box = Box(dim=2, low=kind(-128), high=kind(127))
             assert float(box.diameter) == pytest.approx(255.0 * 2.0**0.5)
             assert (float(box.inner_radius(2)), float(box.outer_radius(2))) == (127.5, pytest.approx(128.0 * 2.0**0.5))
+        if kind is np.float16:
+            box = Box(dim=2, low=kind(-side), high=kind(side))
+            assert float(box.diameter) == pytest.approx(80_000.0 * 2.0**0.5) and float(box.inner_radius(2)) == side
 
 
 class TestProjection:
