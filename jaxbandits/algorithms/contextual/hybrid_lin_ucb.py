@@ -22,6 +22,7 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import arm_models
 from jaxbandits.estimation.arms import check_count, check_features, choose_best, optimistic
 from jaxbandits.numerics import inverse_factors
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ContextObs, Reward
@@ -31,8 +32,8 @@ class ArmModels(NamedTuple):
     """Inverse Gram matrices A_k^{-1}, cross terms B_k and reward sums b_k of all arms."""
 
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
-    cross: jax.Array  # [p, q, K]  B_k
-    total: jax.Array  # [p, K]  b_k
+    cross: CompensatedSum  # [p, q, K]  B_k
+    rewards: CompensatedSum  # [p, K]  b_k
 
 
 class HybridState(NamedTuple):
@@ -83,7 +84,8 @@ class HybridLinUCB:
     def init(self, key: jax.Array) -> HybridState:
         del key  # deterministic
         n, p, k = self.n_arms, self.dim, self.shared_dim
-        arms = ArmModels(arm_models.init(n, p, self.ridge), jnp.zeros((p, k, n)), jnp.zeros((p, n)))
+        cross, rewards = CompensatedSum.init(jnp.zeros((p, k, n))), CompensatedSum.init(jnp.zeros((p, n)))
+        arms = ArmModels(arm_models.init(n, p, self.ridge), cross, rewards)
         return HybridState(jnp.zeros(k), inverse_factors.init(k, self.ridge), arms)
 
     def select(self, key: jax.Array, t: jax.Array, state: HybridState, obs: ContextObs) -> ArmDecision:
@@ -92,9 +94,9 @@ class HybridLinUCB:
         check_features(obs.arms, self.n_arms, self.shared_dim)
         arms = state.arms
         u = arm_models.products(arms.inverse, obs.context)  # [p, K]
-        v = obs.arms - jnp.sum(arms.cross * u[:, None, :], axis=0).T  # [K, q]
+        v = obs.arms - jnp.sum(arms.cross.total * u[:, None, :], axis=0).T  # [K, q]
         width_sq = inverse_factors.quadratic_forms(state.inverse, v) + obs.context @ u
-        mean = v @ state.beta + jnp.sum(u * arms.total, axis=0)
+        mean = v @ state.beta + jnp.sum(u * arms.rewards.total, axis=0)
         return choose_best(obs.arms, obs.mask, optimistic(mean, width_sq, self.alpha))
 
     def update(
@@ -102,12 +104,13 @@ class HybridLinUCB:
     ) -> HybridState:
         del key, t
         x, z, reward = obs.context, decision.x, feedback.reward
-        inverse, cross, total = arm_models.of_arm(state.arms, decision.index)
+        inverse, cross, rewards = arm_models.of_arm(state.arms, decision.index)
         own = inverse_factors.image(inverse, x)
-        v, weight = z - own.u @ cross, 1.0 / (1.0 + own.width_sq)
+        v, weight = z - own.u @ cross.total, 1.0 / (1.0 + own.width_sq)
         image = inverse_factors.image(state.inverse, v)
-        error = reward - own.u @ total - v @ state.beta
-        model = ArmModels(inverse_factors.add(inverse, 1.0, own), cross + jnp.outer(x, z), total + reward * x)
+        error = reward - own.u @ rewards.total - v @ state.beta
+        cross, rewards = cross.add(jnp.outer(x, z)), rewards.add(reward * x)
+        model = ArmModels(inverse_factors.add(inverse, 1.0, own), cross, rewards)
         return HybridState(
             beta=state.beta + image.u * (weight * error / (1.0 + weight * image.width_sq)),
             inverse=inverse_factors.add(state.inverse, weight, image),

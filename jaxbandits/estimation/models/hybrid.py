@@ -19,6 +19,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
 from jaxbandits.estimation.arms import check_features
 from jaxbandits.numerics import inverse_factors, rng
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ContextObs
@@ -28,8 +29,8 @@ class HybridArms(NamedTuple):
     """Statistics of each arm, summed over the rounds in which it was played."""
 
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
-    cross: jax.Array  # [p, q, K]  B_k
-    total: jax.Array  # [p, K]  b_k
+    cross: CompensatedSum  # [p, q, K]  B_k
+    rewards: CompensatedSum  # [p, K]  b_k
 
 
 class HybridState(NamedTuple):
@@ -67,13 +68,14 @@ class Hybrid:
     def init(self, key: jax.Array) -> HybridState:
         del key  # deterministic
         n, p, k = self.n_arms, self.dim, self.shared_dim
-        arms = HybridArms(arm_models.init(n, p, self.ridge), jnp.zeros((p, k, n)), jnp.zeros((p, n)))
+        cross, rewards = CompensatedSum.init(jnp.zeros((p, k, n))), CompensatedSum.init(jnp.zeros((p, n)))
+        arms = HybridArms(arm_models.init(n, p, self.ridge), cross, rewards)
         return HybridState(jnp.zeros(k), inverse_factors.init(k, self.ridge), arms)
 
     def predict(self, state: HybridState, obs: ContextObs) -> jax.Array:
         check_features(obs.arms, self.n_arms, self.shared_dim)
         u, v, _ = _images(state, obs)
-        return v @ state.beta + jnp.sum(u * state.arms.total, axis=0)
+        return v @ state.beta + jnp.sum(u * state.arms.rewards.total, axis=0)
 
     def width(self, state: HybridState, obs: ContextObs) -> jax.Array:
         check_features(obs.arms, self.n_arms, self.shared_dim)
@@ -89,7 +91,7 @@ class Hybrid:
         z = rng.normal_vector(key, self.shared_dim + self.n_arms)
         beta = state.beta + self.noise_scale * inverse_factors.root_matvec(state.inverse, z[: self.shared_dim])
         own = jnp.sqrt(jnp.maximum(own_sq, 0.0)) * z[self.shared_dim :]
-        return v @ beta + jnp.sum(u * state.arms.total, axis=0) + self.noise_scale * own
+        return v @ beta + jnp.sum(u * state.arms.rewards.total, axis=0) + self.noise_scale * own
 
     def noise(self, state: HybridState) -> jax.Array:
         del state
@@ -107,12 +109,13 @@ class Hybrid:
         del key, t
         x, z = obs.context, decision.x
         check_features(z, self.shared_dim)
-        inverse, cross, total = arm_models.of_arm(state.arms, decision.index)
+        inverse, cross, rewards = arm_models.of_arm(state.arms, decision.index)
         own = inverse_factors.image(inverse, x)
-        v, weight = z - own.u @ cross, 1.0 / (1.0 + own.width_sq)
+        v, weight = z - own.u @ cross.total, 1.0 / (1.0 + own.width_sq)
         image = inverse_factors.image(state.inverse, v)
-        error = reward - own.u @ total - v @ state.beta
-        arm = HybridArms(inverse_factors.add(inverse, 1.0, own), cross + jnp.outer(x, z), total + reward * x)
+        error = reward - own.u @ rewards.total - v @ state.beta
+        cross, rewards = cross.add(jnp.outer(x, z)), rewards.add(reward * x)
+        arm = HybridArms(inverse_factors.add(inverse, 1.0, own), cross, rewards)
         return HybridState(
             beta=state.beta + image.u * (weight * error / (1.0 + weight * image.width_sq)),
             inverse=inverse_factors.add(state.inverse, weight, image),
@@ -122,5 +125,5 @@ class Hybrid:
 
 def _images(state: HybridState, obs: ContextObs) -> _Images:
     u = arm_models.products(state.arms.inverse, obs.context)
-    v = obs.arms - jnp.sum(state.arms.cross * u[:, None, :], axis=0).T
+    v = obs.arms - jnp.sum(state.arms.cross.total * u[:, None, :], axis=0).T
     return _Images(u, v, obs.context @ u)
