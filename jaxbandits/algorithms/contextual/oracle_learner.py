@@ -14,10 +14,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.contextual.rules.rule import finite
-from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.estimation.arms import check_count, draw_arm
-from jaxbandits.estimation.models.oracle_model import SquaredLoss
+from jaxbandits.estimation.models.oracle_model import SquaredLoss, check_oracle
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ContextObs, FullInformation, Reward, State, narrow
 
@@ -34,13 +33,8 @@ class OracleLearner(abc.ABC):
     oracle: Any = param(doc="learner of jaxbandits.oco with dim = K p")
 
     def check(self) -> None:
-        """Raise InputError if the oracle does not have dimension K p."""
-        size = self.n_arms * self.dim
-        if getattr(self.oracle, "dim", None) != size:
-            raise InputError(
-                f"{type(self).__name__}.oracle must be a learner of jaxbandits.oco with dim={size} (n_arms * dim), "
-                f"got {type(self.oracle).__name__} with dim={getattr(self.oracle, 'dim', None)}"
-            )
+        """Raise InputError if the oracle does not have dimension K p, or needs more than losses and gradients."""
+        check_oracle(f"{type(self).__name__}.oracle", self.oracle, self.n_arms * self.dim)
 
     @abc.abstractmethod
     def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:

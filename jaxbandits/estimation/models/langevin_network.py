@@ -50,7 +50,7 @@ class LangevinNetwork(PerceptronModel):
     Deviations:
       * [printed] eta_t = eta / (t + 1) in every round; the authors' code updates eta_t only every 20 rounds.
       * [ours] Weights are initialised as in `Network`, and biases are updated like weights. In a full buffer the oldest
-        round is overwritten.
+        round is overwritten. The maximum in the feel-good term is over all arms, also those that were unavailable.
 
     References:
       Pan Xu, Hongkai Zheng, Eric Mazumdar, Kamyar Azizzadenesheli, Anima Anandkumar. Langevin Monte Carlo for

@@ -32,6 +32,22 @@ class SquaredLoss(NamedTuple):
         return 2.0 * (self.features @ w - self.target) * self.features
 
 
+def check_oracle(name: str, oracle: Any, size: int) -> None:
+    """Raise `InputError`, whose message begins with `name`, unless a learner of dimension `size` can learn a loss."""
+    if getattr(oracle, "dim", None) != size:
+        raise InputError(
+            f"{name} must be a learner of jaxbandits.oco with dim={size} (n_arms * dim), "
+            f"got {type(oracle).__name__} with dim={getattr(oracle, 'dim', None)}"
+        )
+    fields = getattr(getattr(oracle, "feedback", None), "_fields", ())
+    lacking = [field for field in fields if field not in FullInformation._fields]
+    if lacking:
+        raise InputError(
+            f"{name} must be a learner of jaxbandits.oco, which needs only losses and gradients, but "
+            f"{type(oracle).__name__} also needs {', '.join(lacking)}"
+        )
+
+
 class OracleModelState(NamedTuple):
     """State of the learner, and its decision for the next round."""
 
@@ -57,13 +73,8 @@ class OracleModel:
     oracle: Any = param(doc="learner of jaxbandits.oco with dim = K p")
 
     def check(self) -> None:
-        """Raise InputError if the learner does not have dimension K p."""
-        size = self.n_arms * self.dim
-        if getattr(self.oracle, "dim", None) != size:
-            raise InputError(
-                f"OracleModel.oracle must be a learner of jaxbandits.oco with dim={size} (n_arms * dim), "
-                f"got {type(self.oracle).__name__} with dim={getattr(self.oracle, 'dim', None)}"
-            )
+        """Raise InputError if the learner does not have dimension K p, or needs more than losses and gradients."""
+        check_oracle("OracleModel.oracle", self.oracle, self.n_arms * self.dim)
 
     def init(self, key: jax.Array) -> OracleModelState:
         init_key, select_key = jax.random.split(key)

@@ -11,6 +11,7 @@ import scipy.stats as st
 from jaxbandits import OFUL, HeavyTailed, InputError, from_spec, simulate, to_spec
 from jaxbandits.armed import UCB1, BernoulliArms
 from jaxbandits.base.pytree import validate
+from jaxbandits.coco import OFWTVC
 from jaxbandits.contextual import (
     Bandit,
     DisjointLinUCB,
@@ -231,11 +232,14 @@ def test_bad_input_of_bounds():
         validate(RegCBOpt(n_arms=K, dim=P, oracle=ORACLE, low=1.0))
 
 
-def test_oracles_of_another_dimension_are_refused():
+def test_oracles_that_cannot_learn_the_loss_are_refused():
     with pytest.raises(
         InputError, match=r"a learner of jaxbandits.oco with dim=12 \(n_arms \* dim\), got OGD with dim=3"
     ):
         validate(SquareCB(n_arms=K, dim=P, oracle=OGD(dim=3)))
+    for made in (SquareCB, models.OracleModel):  # the environment, which has no constraints, is not at fault
+        with pytest.raises(InputError, match=f"{made.__name__}.oracle must .* but OFWTVC also needs con, con_grad"):
+            validate(made(n_arms=K, dim=P, oracle=OFWTVC(dim=K * P, horizon=9)))
 
 
 def test_presets():
