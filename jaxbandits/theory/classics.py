@@ -81,14 +81,14 @@ def etc_regret(gap: float, horizon: int, exploration: int) -> float:
 
 def etc_bound(gap: float, horizon: int) -> float:
     """Return the bound (6.6) of Lattimore & Szepesvari on the regret of ETC with the m of (6.5), for gap > 0."""
-    gap = ranges.real("gap", gap, "(0, inf)")
+    gap, horizon = ranges.real("gap", gap, "(0, inf)"), ranges.integer("horizon", horizon)
     log_term = max(0.0, math.log(horizon * gap * gap / 4.0))
     return min(horizon * gap, gap + 4.0 / gap * (1.0 + log_term))
 
 
 def ucb_bound(gap: float, horizon: int) -> float:
     """Return the bound 3 D + 16 log n / D of Lattimore & Szepesvari, Theorem 7.1, for two arms with gap D > 0."""
-    gap = ranges.real("gap", gap, "(0, inf)")
+    gap, horizon = ranges.real("gap", gap, "(0, inf)"), ranges.integer("horizon", horizon)
     return 3.0 * gap + 16.0 * math.log(horizon) / gap
 
 
@@ -144,6 +144,7 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
 
 def least_stopping_time(means: Sequence[float], delta: float) -> float:
     """Return T* kl(delta, 1 - delta), a lower bound on the expected stopping time (Garivier & Kaufmann, Thm 1)."""
+    delta = ranges.real("delta", delta, "(0, 1)")
     return optimal_proportions(means)[1] * divergence(delta, 1.0 - delta)
 
 

@@ -66,6 +66,10 @@ def test_bounds_outside_of_their_range_are_refused():
         for gap in (0.0, -0.5, np.nan):
             with pytest.raises(InputError, match=r"gap must lie in \(0, inf\)"):
                 bound(gap, 100)
+        with pytest.raises(InputError, match=r"horizon must be a whole number in \[1, inf\), got 0"):
+            bound(0.5, 0)
+    with pytest.raises(InputError, match=r"delta must lie in \(0, 1\), got 1.0"):
+        classics.least_stopping_time([0.5, 0.4], 1.0)
     assert classics.etc_regret(0.5, 40, 20) == pytest.approx(10.0)
     with pytest.raises(InputError, match="horizon must be at least 40"):  # the formula would give more than 39 D
         classics.etc_regret(0.5, 39, 20)
