@@ -143,7 +143,7 @@ def test_logs_that_cannot_be_written(tmp_path):
     with pytest.raises(InputError, match=r"column 'action\^0': names that begin with action\^ identify the actions"):
         write_dsjson(make_log((N, P), ("a", "action^0", "b")), tmp_path / "log.json")
     single = data.Log.from_arrays([0, 0], [1.0, 0.0], [1.0, 0.5])
-    with pytest.raises(InputError, match="one action needs propensities of 1, got 0.5"):
+    with pytest.raises(InputError, match=r"one action needs propensities of 1, got 0\.5"):
         write_dsjson(single, tmp_path / "log.json")
 
 

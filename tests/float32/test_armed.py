@@ -80,6 +80,16 @@ def test_a_million_pulls_of_one_arm(rng):
     assert abs(float(state.mean[1]) - rewards.mean(dtype=float)) < 0.01 * np.sqrt(2.0 * np.log(n) / n)
 
 
+@pytest.mark.parametrize(("reward", "plays", "least", "most"), [
+    (1.0, 4 * 10**6, 0.0, 0.0), (0.1, 10**6, 0.005, 0.01), (0.1, 4 * 10**6, 0.03, 0.04),
+])  # fmt: skip
+def test_plain_sums_of_equal_rewards(reward, plays, least, most):
+    """The errors that docs/precision.md states; if sums become more accurate, the page must follow."""
+    zero = jnp.zeros(1)
+    pulls = jax.lax.fori_loop(0, plays, lambda _, pulls: pulls.add(0, jnp.float32(reward)), Pulls(zero, zero))
+    assert least <= abs(float(pulls.mean[0]) / reward - 1.0) <= most
+
+
 @pytest.mark.parametrize(("policy", "most"), [(OptimisticGittins, 20_000), (BayesUCB, 1_000_000)])
 def test_bonuses_keep_their_digits(policy, most):
     """The excess of the index over the posterior mean, against SciPy in float64."""

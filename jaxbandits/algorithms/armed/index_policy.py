@@ -19,7 +19,11 @@ _UNPLAYED = 1e30  # above every index
 
 
 class Pulls(NamedTuple):
-    """Number of plays and sum of rewards of each arm."""
+    """Number of plays and sum of rewards of each arm.
+
+    The sums are plain. In float32 they are exact for rewards of 0 and 1 up to 2^24 plays, but the mean of equal rewards
+    of 0.1 is wrong by 1 % after 10^6 plays, and by 4 % after 4 x 10^6.
+    """
 
     count: jax.Array  # [K]  T_i
     total: jax.Array  # [K]  sum of the rewards of arm i
