@@ -91,7 +91,8 @@ class SequentialHalving(Identification):
     @property
     def _phases(self) -> list[tuple[int, int, int]]:
         """First round of each phase, the round after its last, and its number of arms."""
-        return list(zip([0, *self.ends[:-1]], self.ends, self._sizes, strict=True))
+        ends = self.ends
+        return list(zip([0, *ends][: len(ends)], ends, self._sizes, strict=True))  # no phase for a single arm
 
     def init(self, key: jax.Array) -> HalvingState:
         return HalvingState(super().init(key), jnp.ones(self.n_arms))
