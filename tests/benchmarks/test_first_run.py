@@ -70,13 +70,13 @@ def test_a_child_that_does_not_start_is_tried_twice(children):
 
 @pytest.mark.slow
 def test_the_whole_run_with_pretended_children(monkeypatch, tmp_path, capsys):
-    programs = ["ucb1 K=10", "oons d=2"]
+    programs = ["ucb1 K=10", "oons d=2", "ogd d=10"]  # costs are fitted to those without loops, all but OONS
     arguments = ["--minutes", "2", "--widths", "64", "128", "256", "--programs", *programs]
     found = run_with_fake_device(monkeypatch, tmp_path, *arguments)
     assert "errors" not in found and "left out" not in found
     assert found["loops"]["graph without CUBLAS"]["error"].startswith("ended with -11")
     assert found["choice"] == {"form": "graph", "options": "graph of fusions"}  # the first that passes
-    assert len(found["agreement"]) == 2 * 2 * 2
+    assert len(found["agreement"]) == 2 * 2 * 2  # of UCB1 and OONS
     assert all(x["share that parts"] == 0.0 and x["largest difference"] == 0.0 for x in found["agreement"].values())
     assert {*found["rates graph"]} == {f"{name}, {width}" for name in programs for width in (64, 128, 256)}
     cores = len(os.sched_getaffinity(0))
