@@ -26,7 +26,9 @@ from jaxbandits.numerics import elementary
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_UNDECIDED = 1e28  # score of an arm with too few plays: above every index, but below the score of arms without plays
+# Fraction of the largest float that K times the score of an arm with too few plays is: above every index, but below the
+# score of arms without plays.
+_UNDECIDED = 0.25
 
 
 class CatoniState(NamedTuple):
@@ -96,7 +98,8 @@ class CatoniUCB(IndexPolicy):
         mean = self._root(level, state.bins, state.mean)
         used = jnp.maximum(n * state.bins.size, 1.0)
         value = mean + self.scale * 2.0 * jnp.sqrt(self.variance_bound * level / used)
-        return jnp.where(n >= 4.0 * level, value, _UNDECIDED)
+        undecided = _UNDECIDED * float(jnp.finfo(value.dtype).max) / self.n_arms
+        return jnp.where(n >= 4.0 * level, value, undecided)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: CatoniState, obs: ArmObs, decision: ArmDecision, feedback: Reward

@@ -15,7 +15,7 @@ from jaxbandits.base.pytree import ArrayLike, pytree, static
 from jaxbandits.estimation.arms import check_count, choose_best
 from jaxbandits.types import ArmDecision, ArmObs, Reward, State
 
-_UNPLAYED = 1e30  # above every index
+_UNPLAYED = 0.5  # fraction of the largest float that the score of an arm in its first turn has: above every index
 
 
 class Pulls(NamedTuple):
@@ -101,4 +101,5 @@ class IndexPolicy(abc.ABC):
         Among these arms, arm t mod K ranks highest, followed by arms t + 1, t + 2, ... mod K.
         """
         turn = (jnp.arange(self.n_arms, dtype=t.dtype) - t) % self.n_arms
-        return jnp.where(count < self.first_pulls, _UNPLAYED * (self.n_arms - turn), index)
+        score = _UNPLAYED * float(jnp.finfo(index.dtype).max) / self.n_arms
+        return jnp.where(count < self.first_pulls, score * (self.n_arms - turn), index)

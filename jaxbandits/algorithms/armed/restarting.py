@@ -26,7 +26,7 @@ from jaxbandits.estimation.detectors import CUSUM, GLR, HalfWindows
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, ArmObs, AssumesNoiseScale, Reward
 
-_FORCED = 1e36  # above every index and above the score of arms that were not played
+_FORCED = 0.9  # fraction of the largest float: above every index and above the score of arms that were not played
 
 
 class RestartState(NamedTuple):
@@ -183,7 +183,8 @@ class Restarting:
             forced = jnp.asarray(t % period.astype(jnp.int32), jnp.int32)
             explores = (forced < n_arms) & (self.exploration > 0.0)
         is_forced = explores & (jnp.arange(n_arms, dtype=jnp.int32) == forced)
-        return choose_best(obs.arms, obs.mask, jnp.where(is_forced, _FORCED, scores))
+        top = _FORCED * float(jnp.finfo(scores.dtype).max)
+        return choose_best(obs.arms, obs.mask, jnp.where(is_forced, top, scores))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: RestartState, obs: ArmObs, decision: ArmDecision, feedback: Reward

@@ -329,6 +329,24 @@ def test_unplayed_arms_come_in_turn_while_feedback_is_late():
     assert played == [0, 1, 2, 0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [DUCB(n_arms=300, discount=0.5), AOUCB(n_arms=4, noise_scale=1e50)],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_every_arm_is_played_before_the_index_is_used_however_large_it_is(learner, key):
+    """Bounds of D-UCB grow without limit for arms whose plays are long ago."""
+    n = learner.n_arms
+    decisions, _ = play(learner, np.full((2 * n, n), 0.5), np.ones((2 * n, n), bool), key, index)
+    np.testing.assert_array_equal(decisions.index[:n], np.arange(n))
+
+
+def test_catoni_plays_every_arm_often_enough_however_large_the_index_is(key):
+    learner = CatoniUCB(n_arms=2, variance_bound=1e120)
+    decisions, _ = play(learner, np.full((120, 2), 0.5), np.ones((120, 2), bool), key, index)
+    assert np.bincount(decisions.index).min() > 8.0 * np.log(100.0)
+
+
 def test_presets():
     n, gap = 1000, 0.2
     assert ETC.theory(gap=gap, horizon=n).exploration == np.ceil(4 / gap**2 * np.log(n * gap**2 / 4)) == 231

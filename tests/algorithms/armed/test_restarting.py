@@ -103,6 +103,15 @@ def test_exploration_at_random(key):
     assert st.chisquare(counts, 20_000 * np.array([0.1, 0.8, 0.1])).pvalue > 1e-4
 
 
+def test_exploration_rounds_play_their_arm_however_large_indices_are(key):
+    """Bounds of D-UCB grow without limit for arms whose plays are long ago."""
+    learner = Restarting(policy=DUCB(n_arms=2, discount=0.5), detector=detectors.CUSUM(), exploration=0.1)
+    state = learner.init(key)
+    state = state._replace(pulls=Pulls(jnp.array([2.0, 1e-200]), jnp.zeros(2)))
+    select = jax.jit(lambda t: learner.select(key, t, state, IndexObs.of(2)).index)
+    assert [int(select(jnp.int32(t))) for t in range(39, 43)] == [1, 0, 1, 1]
+
+
 def test_presets():
     policy, T, C = KLUCB(n_arms=3), 5000, 4
     common = {"policy": policy, "horizon": T, "changes": C}
