@@ -126,10 +126,11 @@ class CatoniUCB(IndexPolicy):
 
 def _catoni_root(values: jax.Array, counts: jax.Array, start: jax.Array) -> jax.Array:
     """Return the root z of `sum psi(x - z)` over the values x `[B, ...]` for which `counts` is True."""
+    most = 0.5 * float(jnp.finfo(values.dtype).max) ** 0.5  # a larger x counts as this number, whose square is finite
 
     def move(z: jax.Array, is_newton: bool) -> jax.Array:
         x = values - z
-        size = jnp.abs(x)
+        size = jnp.minimum(jnp.abs(x), most)
         square = 1.0 + size + 0.5 * size * size
         psi = jnp.sign(x) * elementary.log(square)
         is_small = size < 1e-6

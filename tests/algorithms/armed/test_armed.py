@@ -260,6 +260,20 @@ def test_catoni_estimate_under_heavy_tails(rng):
                 np.testing.assert_allclose(index(state), theirs.of(100, x[:n]), rtol=1e-7, err_msg=str(n))
 
 
+def test_catoni_estimate_after_a_reward_whose_square_overflows():
+    """The influence of a reward grows with its logarithm, and no longer where squares overflow."""
+    learner = CatoniUCB(n_arms=2, n_bins=64)
+    update, index = jax.jit(learner.update), jax.jit(lambda s: learner.index(None, jnp.int32(50), s)[0])
+    found = []
+    for huge in (1e140, 1e200, np.inf):
+        state = learner.init(None)
+        for n in range(50):
+            reward = Reward(jnp.asarray(huge if n == 20 else 0.1 * n))
+            state = update(None, jnp.int32(n), state, None, ArmDecision(jnp.int32(0), None), reward)
+        found.append(float(index(state)))
+    assert found[0] < found[1] == found[2] < 2.5 * found[0]
+
+
 def test_the_earlier_name_of_the_positive_count_warns():
     state = Pulls(jnp.array([3.0, 0.0]), jnp.array([1.0, 0.0]))
     with pytest.warns(DeprecationWarning, match="use `positive_count`"):
