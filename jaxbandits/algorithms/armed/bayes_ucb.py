@@ -29,8 +29,9 @@ class BayesUCB(BetaPosterior):
     Deviations:
       * [printed] The default is c = 0, as in the paper's experiments; `theory` uses c = 5.
       * [ours] The order of the quantile is at least 1/2. For c = 0 this affects only round 1, in which the order
-        1 - 1 / t is 0, and so is the quantile of every arm. A reward between 0 and 1 counts as a fractional success;
-        rewards outside [0, 1] are clipped. Ties go to the first arm.
+        1 - 1 / t is 0, and so is the quantile of every arm. 1 / (t log^c n) is at least the smallest normal
+        floating-point number. A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are
+        clipped. Ties go to the first arm.
 
     Numerics:
       In float32 the error of the quantile is below 5 % of the difference between the quantile and the posterior mean
@@ -69,4 +70,4 @@ class BayesUCB(BetaPosterior):
         del key
         rounds = (t + 1).astype(state.total.dtype)
         tail = jnp.exp(-self.c * jnp.log(jnp.log(jnp.asarray(self.horizon, rounds.dtype)))) / rounds
-        return upper_quantile(*self.posterior(state), jnp.minimum(tail, 0.5))
+        return upper_quantile(*self.posterior(state), jnp.clip(tail, jnp.finfo(rounds.dtype).tiny, 0.5))

@@ -361,6 +361,13 @@ def test_catoni_plays_every_arm_often_enough_however_large_the_index_is(key):
     assert np.bincount(decisions.index).min() > 8.0 * np.log(100.0)
 
 
+@pytest.mark.parametrize("c", [100.0, 1000.0])
+def test_quantiles_of_tails_that_underflow(c):
+    pulls = Pulls(jnp.full(3, 10.0), jnp.array([1.0, 5.0, 9.0]))
+    found = np.asarray(BayesUCB(n_arms=3, c=c).index(None, jnp.int32(50), pulls))
+    assert ((found > 0.99) & (found <= 1.0)).all() and (np.diff(found) >= 0.0).all()
+
+
 def test_presets():
     n, gap = 1000, 0.2
     assert ETC.theory(gap=gap, horizon=n).exploration == np.ceil(4 / gap**2 * np.log(n * gap**2 / 4)) == 231
