@@ -46,7 +46,8 @@ class REXP3(MixedWeights):
         n_arms, horizon = ranges.integer("n_arms", n_arms), ranges.integer("horizon", horizon, "[1, 1000000000000]")
         variation = ranges.real("variation", variation, "(0, inf)")
         scale = n_arms * math.log(n_arms)
-        period = min(horizon, max(1, math.ceil(scale ** (1 / 3) * (horizon / variation) ** (2 / 3))))
+        rounds = scale ** (1 / 3) * min(horizon / variation, 1e300) ** (2 / 3)  # the quotient may be infinite
+        period = math.ceil(min(horizon, max(1.0, rounds)))
         exploration = min(1.0, math.sqrt(scale / ((math.e - 1.0) * period))) or 1.0  # with one arm, any value works
         return cls(**{"n_arms": n_arms, "period": period, "exploration": exploration} | fields)
 

@@ -386,6 +386,8 @@ def test_presets():
     rexp3 = REXP3.theory(n_arms=5, horizon=n, variation=2.0)
     assert rexp3.period == np.ceil((5 * np.log(5)) ** (1 / 3) * (n / 2) ** (2 / 3)) == 127
     assert rexp3.exploration == pytest.approx(np.sqrt(5 * np.log(5) / ((np.e - 1) * 127)))
+    for n_arms, period in ((5, 10**9), (1, 1)):  # a quotient T / V that overflows
+        assert REXP3.theory(n_arms=n_arms, horizon=10**9, variation=1e-300).period == period
     assert UCBDelta.theory(n_arms=5, horizon=jnp.array(100_000, jnp.int32)).delta == pytest.approx(1e-10)
     with pytest.raises(InputError, match=r"changes must"):
         SWUCB.theory(n_arms=5, horizon=10, changes=11)
