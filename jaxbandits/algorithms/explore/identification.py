@@ -48,7 +48,10 @@ def best_mean(pulls: Pulls) -> jax.Array:
 
 
 def evidence(pulls: Pulls) -> jax.Array:
-    """Return Z `[]`: 0 while an arm has not been played; inf if there is only one arm. Means are clipped to [0, 1]."""
+    """Return Z `[]`: 0 while an arm has not been played, and inf for a single arm after it has been played.
+
+    Means are clipped to [0, 1].
+    """
     mean = jnp.clip(pulls.mean, 0.0, 1.0)
     best = best_mean(pulls)
     count, top = pulls.count[best], mean[best]
@@ -58,7 +61,7 @@ def evidence(pulls: Pulls) -> jax.Array:
     # The divergence of an arm without plays is infinite if the best mean is 1, and must not be multiplied by 0.
     own = jnp.where(pulls.count > 0.0, bernoulli.divergence(mean, (1.0 - share) * gap), 0.0)
     ratio = ratio + pulls.count * own
-    return jnp.min(jnp.where(jnp.arange(len(mean)) == best, jnp.inf, ratio))
+    return jnp.min(jnp.where((jnp.arange(len(mean)) == best) & (count > 0.0), jnp.inf, ratio))
 
 
 def practical_threshold(rounds: jax.Array, delta: ArrayLike) -> jax.Array:

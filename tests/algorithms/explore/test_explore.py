@@ -103,6 +103,13 @@ def test_evidence(rng):
         assert identification.evidence(Pulls(jnp.array([3.0, 0.0]), jnp.array([total, 0.0]))) == 0.0
 
 
+@pytest.mark.parametrize("learner", [LUCB1, KLLUCB, TrackAndStop, TopTwoThompson])
+def test_a_single_arm_is_played_before_the_learner_stops(learner, key):
+    _, (stops, recommended) = play(learner(n_arms=1), np.ones((2, 1)), np.ones((2, 1), bool), key, visible_state)
+    np.testing.assert_array_equal(stops, [False, True])
+    np.testing.assert_array_equal(recommended, 0)
+
+
 @pytest.mark.slow
 def test_top_two_thompson_plays_by_its_law(key):
     learner = TopTwoThompson(n_arms=4, share=0.3, attempts=64)
