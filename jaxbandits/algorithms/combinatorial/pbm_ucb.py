@@ -20,6 +20,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation.items import item_sums
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import ArmObs, ListClicks, SetDecision
 
 
@@ -27,7 +28,7 @@ class DisplayState(NamedTuple):
     """Displays and clicks of each item."""
 
     count: jax.Array  # [L]  N_e
-    examined: jax.Array  # [L]  n_e, expected number of times that the item was examined
+    examined: CompensatedSum  # [L]  n_e, expected number of times that the item was examined
     total: jax.Array  # [L]  S_e
 
 
@@ -86,11 +87,13 @@ class PBMUCB(CascadePolicy):
 
     def init(self, key: jax.Array) -> Any:
         del key  # deterministic
-        return DisplayState(*(jnp.zeros(self.n_items) for _ in DisplayState._fields))
+        zero = jnp.zeros(self.n_items)
+        return DisplayState(count=zero, examined=CompensatedSum.init(zero), total=zero)
 
     def index(self, key: jax.Array, t: jax.Array, state: Any) -> jax.Array:
         del key
-        inverse = 1.0 / jnp.where(state.examined > 0.0, state.examined, 1.0)
+        examined = state.examined.total
+        inverse = 1.0 / jnp.where(examined > 0.0, examined, 1.0)
         level = (1.0 + self.eps) * log_rounds(t + 1)
         return inverse * (state.total + jnp.sqrt(0.5 * level * state.count))
 
@@ -101,6 +104,6 @@ class PBMUCB(CascadePolicy):
         examination = jnp.asarray(self.examination, state.count.dtype)
         return DisplayState(
             count=state.count + item_sums(decision.items, jnp.ones(self.list_size), self.n_items),
-            examined=state.examined + item_sums(decision.items, examination, self.n_items),
+            examined=state.examined.add(item_sums(decision.items, examination, self.n_items)),
             total=state.total + item_sums(decision.items, feedback.reward, self.n_items),
         )
