@@ -12,6 +12,7 @@ import contextvars
 import dataclasses
 import os
 import queue
+import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -395,6 +396,10 @@ def compile_job(job: Job, device: Device, traces: TraceCache | None = None) -> P
         return prepared.compile()
 
 
+# The learner is named although the fault may be the environment's; the check knows which method was at fault.
+_CHECK = "check_algorithm(learner, environment, quick=True) names the method and the line"
+
+
 @contextlib.contextmanager
 def _named_errors(job: Job) -> Iterator[None]:
     """Turn any error into an `InputError` of one line that names the label and the class of the environment."""
@@ -403,10 +408,11 @@ def _named_errors(job: Job) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        message = " ".join(str(error).split())[:300]
+        message = textwrap.shorten(str(error), 300, placeholder=" ...")
         pair = f"{job.label} does not run on {type(job.environment).__name__}"
         lists = [_describe_lists(obj, message) for obj in (job.algorithm, job.environment)]
-        text = "".join([message.removesuffix("."), *lists]) if any(lists) else message
+        hints = lists if any(lists) else [f"; {_CHECK}"]
+        text = "".join([message.removesuffix("."), *hints])
         raise InputError(f"{pair}: {type(error).__name__}: {text}") from error
 
 

@@ -187,11 +187,14 @@ def _check_role(role: str, owner: str, obj: Any) -> None:
     methods = _METHODS[role]
     if isinstance(obj, type):
         raise InputError(f"{role}{owner} is the class {obj.__name__}: pass an instance of it")
-    if not all(hasattr(obj, method) for method in methods) or not dataclasses.is_dataclass(obj):
+    missing = [method for method in methods if not hasattr(obj, method)]
+    if missing or not dataclasses.is_dataclass(obj):
         needed = f"a frozen pytree (see jaxbandits.pytree) with {', '.join(methods)}"
         is_host_learner = hasattr(obj, "select") and not hasattr(obj, "init")
         hint = " (`play` runs learners that are written in Python)" if is_host_learner else ""
-        raise InputError(f"{role}{owner} must be {needed}; got {type(obj).__name__}{hint}")
+        fault = f", which has no {', '.join(missing)}" if missing else ", whose class is not decorated with @pytree"
+        fault = fault if len(missing) < len(methods) else ""  # then it is no attempt at a learner or an environment
+        raise InputError(f"{role}{owner} must be {needed}; got {type(obj).__name__}{fault}{hint}")
 
 
 def check_environment(label: str, environment: Any, horizon: int) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,9 +15,11 @@ from jaxbandits import (
     HeavyTailed,
     HvtUCB,
     InputError,
+    Reward,
     catalogue,
     compare,
     noise,
+    pytree,
     register_algorithm,
     register_environment,
     simulate,
@@ -58,6 +61,7 @@ ENV = HeavyTailed(dim=2, n_arms=5)
         (OFUL(dim=2), HeavyTailed(dim=2, n_arms=5, noise=noise.StudentT(df=1.5), eps=0.99), "eps must lie below 0.5"),
         (OFUL(dim=2), HeavyTailed(dim=2, n_arms=3, arms=np.zeros(3)), "arms"),
         (OFUL(dim=2), LinearLosses(dim=2), "OFUL does not run on LinearLosses: AttributeError"),
+        (OFUL(dim=2), LinearLosses(dim=2), r"; check_algorithm\(learner, environment, quick=True\) names the method"),
         (OFUL(dim=2, ridge=[0.1, 1.0]), ENV, r"; OFUL.ridge is a list, \[0.1, 1.0\]: a grid runs several values"),
         (OFUL(dim=2, ridge=(0.1, 1.0)), ENV, r"[^.]; OFUL.ridge is a tuple, \(0.1, 1.0\): a grid runs several values"),
     ],
@@ -68,9 +72,22 @@ def test_one_line_says_what_is_wrong_and_what_is_allowed(algorithm, environment,
     assert "\n" not in str(error.value)
 
 
+class _Undecorated:
+    feedback: ClassVar[type] = Reward
+    init = select = update = lambda *_: None
+
+
+@pytree
+class _NoFeedback:
+    init = select = update = lambda *_: None
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: simulate(_Undecorated(), ENV, 10, 2), "got _Undecorated, whose class is not decorated with @pytree$"),
+        (lambda: simulate(_NoFeedback(), ENV, 10, 2), "got _NoFeedback, which has no feedback$"),
+        (lambda: simulate(None, ENV, 10, 2), "with init, select, update, feedback; got NoneType$"),
         (lambda: simulate(ENV, OFUL(dim=2), 10, 2), "is an environment: the algorithm comes first"),
         (lambda: compare(OFUL(dim=2), ENV, 10, 2), r"a mapping from labels .*, or a list of algorithms \(`simulate`"),
         (lambda: sweep(OFUL(dim=2), ENV, 10, 2, grid={"noise.spread": [1.0]}),
