@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from jaxbandits.analysis.summary import Row
 from jaxbandits.base.text import WIDTH
 
-_NARROWEST = 12  # smallest width, in characters, of a column of text that is broken over several lines
+_NARROWEST = 12  # smallest width, in characters, of a column of short words that is broken over several lines
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, width: int = WIDTH) -> str:
@@ -43,18 +43,22 @@ def _widths(cells: Sequence[Sequence[str]], left: int, width: int) -> list[int]:
             widths = [max([_least_width(column[0], height), *map(len, column[1:])]) for column in columns]
             if sum(widths) <= space:
                 break
+        # A word that is wider than its column would shift the columns to its right.
+        least = [max(_NARROWEST, *(len(word) for cell in column for word in cell.split())) for column in columns]
         while (excess := sum(widths) - space) > 0:
             texts = [
                 i
                 for i, column in enumerate(columns)
-                if any(" " in cell for cell in column[1:]) and (i < left or max(map(len, column[1:])) > 2 * _NARROWEST)
+                if any(" " in cell for cell in column[1:])
+                and (i < left or max(map(len, column[1:])) > 2 * _NARROWEST)
+                and widths[i] > least[i]
             ]
             widest = max(texts, key=lambda i: widths[i], default=None)
-            if widest is None or widths[widest] <= _NARROWEST:
+            if widest is None:
                 break
             others = sorted((widths[i] for i in texts if i != widest), reverse=True)
-            least = max(_NARROWEST, widths[widest] - excess, min(others[0] if others else 0, widths[widest] - 1))
-            widths[widest] = least
+            width_of_next = min(others[0] if others else 0, widths[widest] - 1)
+            widths[widest] = max(least[widest], widths[widest] - excess, width_of_next)
     return widths
 
 

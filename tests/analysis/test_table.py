@@ -93,6 +93,13 @@ def test_a_wide_table_breaks_its_header_and_then_its_text():
     assert align(["a", "b"], [["1" * 80, "2" * 80]], width=100).splitlines()[2] == "1" * 80 + "  " + "2" * 80
 
 
+def test_a_long_word_in_a_broken_column_keeps_the_next_columns_aligned():
+    rows = [["hvt (dim=2, environment.dim=2)", "oful (dim=5, environment.dim=2)", "15178.7"]]
+    *_, first, second = align(["first", "second", "difference"], rows, left=2, width=40).splitlines()
+    assert first.split() == ["hvt", "(dim=2,", "oful", "(dim=5,", "15178.7"]
+    assert second.index("environment.dim=2)") == 0 and second.rindex("environment.dim=2)") == first.index("oful")
+
+
 def test_lines_are_folded_at_spaces_below_their_indent():
     text = "short\n  " + "word " * 40
     assert max(map(len, fold(text, 50).splitlines())) <= 50
