@@ -38,9 +38,10 @@ def sensitivity(
         if field not in trials.points[0]:
             continue
         _scalar(trials, metric)
+        same = [name for name in trials.points[0] if all(point[name] == point[field] for point in trials.points)]
         for h in trials.indices(points):
-            point = dict(trials.points[h])
-            at = _number(field, point.pop(field))
+            point = {name: value for name, value in trials.points[h].items() if name not in same}
+            at = _number(field, trials.points[h][field])
             good = trials.usable(metric)[h]
             values = trials.final(metric)[h, good]
             failed = int(trials.failures(metric)[h].sum())

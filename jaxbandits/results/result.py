@@ -370,7 +370,9 @@ class Result(LabelledTrials):
         """Draw the mean at the horizon, with an interval, against one swept field, and return the axes.
 
         There is a curve for each label that sweeps this field, and for each combination of values of its other swept
-        fields; other labels are left out. Failed trials are omitted, and the legend counts them.
+        fields; other labels are left out. A field that equals this one at all points, such as the dimension of the
+        environment and that of the learner, belongs to the x-axis too. Failed trials are omitted, and the legend counts
+        them.
 
         Args:
           metric: name of the metric; None for the first.

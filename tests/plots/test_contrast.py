@@ -119,6 +119,13 @@ def test_sensitivity_keeps_points_apart_that_print_alike(rng):
     assert [line.get_xdata().tolist() for line in ax.lines] == [[1.0, 2.0]] * 2
 
 
+def test_sensitivity_to_a_size_that_learner_and_environment_share_is_one_curve(rng):
+    points = [{"dim": dim, "environment.dim": dim, "eps": eps} for dim in (2, 5) for eps in (0.3, 0.9)]
+    ax = Result({"a": factories.trials({"loss": rng.normal(size=(4, 8, 2))}, points)}).sensitivity("loss", "dim")
+    assert [list(line.get_xdata()) for line in ax.lines] == [[2, 5], [2, 5]]
+    assert ax.get_legend_handles_labels()[1] == ["a (eps=0.3)", "a (eps=0.9)"]
+
+
 def test_failed_trials_are_counted_in_the_figure(rng):
     values = rng.gamma(2.0, size=(4, 30, 3))
     bad = values.copy()
