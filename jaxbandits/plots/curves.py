@@ -307,8 +307,10 @@ def mark_unbounded_intervals(ax: "Axes", x: np.ndarray, y: np.ndarray, is_unboun
 
 
 def ticks(values: Sequence[object]) -> list[str]:
-    """Format values of a field for tick labels; different values have different labels."""
-    digits = digits_to_tell(values, least=3)
+    """Format values of a field for tick labels; different values have different labels, and 1000.0 is 1000."""
+    floats = (abs(value) for value in values if isinstance(value, float))
+    whole = max((len(f"{value:.0f}") for value in floats if value < 1e5), default=0)
+    digits = digits_to_tell(values, least=max(3, whole))
     return [plain(value, digits) for value in values]
 
 

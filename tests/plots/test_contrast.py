@@ -179,6 +179,12 @@ def test_sixteen_curves_have_colours_of_their_own():
     assert len({(look["color"], look["linestyle"], look["marker"]) for look in looks}) == 64
 
 
+def test_ticks_of_whole_numbers_have_no_exponent():
+    assert curves.ticks([100.0, 1000.0, 30000.0]) == ["100", "1000", "30000"]
+    assert curves.ticks([0.001, 1 / 3, 1234.5]) == ["0.001", "0.3333", "1234"]
+    assert curves.ticks([1.0, 1e7, np.inf, "none"]) == ["1", "1e+07", "inf", "none"]
+
+
 def test_ticks_stand_at_the_swept_values(rng):
     for rates, scale in (((0.1, 0.3, 1.0, 3.0, 30.0), "log"), ((1.0, 2.0, 5.0), "linear")):
         points = [{"rate": rate} for rate in rates]
