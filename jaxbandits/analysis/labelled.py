@@ -79,7 +79,7 @@ class LabelledTrials:
           InputError: for an unknown label, or if no label is given although there are several.
         """
         if label is None and len(self.trials) != 1:
-            raise InputError(f"the result has several labels; choose one of {', '.join(self.trials)}")
+            raise InputError(f"the result has several labels; choose one of {', '.join(self.trials)} with label=")
         return (
             next(iter(self.trials.values()))
             if label is None

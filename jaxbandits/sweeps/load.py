@@ -131,7 +131,7 @@ class SweepResult:
             complete.
         """
         if label is None and len(self.labels) > 1:
-            raise InputError(f"the sweep has several labels; choose one of {', '.join(self.labels)}")
+            raise InputError(f"the sweep has several labels; choose one of {', '.join(self.labels)} with label=")
         label = next(iter(self.labels)) if label is None else checked_name("label", label, self.labels)
         moments: dict[int, _Moments] = {}  # by position of the point
         for part in self._complete(label):

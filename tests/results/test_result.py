@@ -53,7 +53,7 @@ def test_a_label_may_be_left_out_only_where_there_is_one():
     one = Result({"swept": result["swept"]})
     np.testing.assert_array_equal(one.get("loss"), result.get("loss", "swept"))
     for method in (result.get, result.final, result.usable, result.failures):
-        with pytest.raises(InputError, match="choose one of swept, grouped"):
+        with pytest.raises(InputError, match=r"choose one of swept, grouped with label=$"):
             method("regret")
 
 
