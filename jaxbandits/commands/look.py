@@ -35,7 +35,7 @@ def add(commands: "Subparsers") -> None:
     check = commands.add_parser(
         "check", parents=[own], help="run the contract tests on an algorithm: does it obey the protocol?"
     )
-    check.add_argument("name", help="name of a registered algorithm, such as mine/lin_ts")
+    check.add_argument("name", help="name of a registered algorithm, such as mine/lin_ts, or a class such as HvtUCB")
     check.add_argument("--quick", action="store_true", help="check only the traced code, which takes a few seconds")
     check.set_defaults(run=_check)
 
@@ -166,14 +166,14 @@ def _value(value: object) -> str:
 def _check(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.base.errors import InputError, unknown_name
+    from jaxbandits.commands.cite import full_names
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.testing import check_algorithm
 
-    if arguments.name not in ALGORITHMS:
-        raise unknown_name("algorithm", arguments.name, ALGORITHMS)
-    entry = ALGORITHMS[arguments.name]
+    (algorithm,) = full_names(arguments.name, ALGORITHMS)
+    entry = ALGORITHMS[algorithm]
     if not entry.environments:
-        raise InputError(f"the registry entry of {arguments.name} names no environment for the check")
+        raise InputError(f"the registry entry of {algorithm} names no environment for the check")
     for name in entry.environments:
         if name not in ENVIRONMENTS:
             raise unknown_name("environment", name, ENVIRONMENTS)

@@ -109,7 +109,7 @@ def test_entry_points_are_found_and_broken_ones_are_left_out(monkeypatch):
 def test_check_says_what_it_was_asked(capsys):
     assert main(["check", "linear/ofull"]) == 2
     assert "did you mean 'linear/oful'" in capsys.readouterr().err
-    assert main(["check", "linear/oful", "--quick"]) == 0
+    assert main(["check", "OFUL", "--quick"]) == 0  # as for `show` and `cite`
     assert "OFUL on HeavyTailed: obeys the contract, as far as its" in capsys.readouterr().out
 
 
