@@ -103,7 +103,7 @@ class PolicyValues(ResultTable[PolicyValue]):
         values, lows, highs = (np.array([getattr(row, name) for row in self]) for name in ("value", "low", "high"))
         curves.mark_unbounded_intervals(ax, values, np.arange(len(self)), np.isinf(lows) | np.isinf(highs))
         ax.set_yticks(range(len(self)), [row.method for row in self])
-        ax.invert_yaxis()
+        ax.set_ylim(len(self) - 0.5, -0.5)  # the first row on top, and no row on an edge of the axes
         ax.set_xlabel(f"mean reward, {self.header[2]} interval")
         ax.spines[["top", "right"]].set_visible(False)
         return ax

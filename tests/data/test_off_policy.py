@@ -363,6 +363,7 @@ def test_the_table_and_the_figure():
     ax = found.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == [row.method for row in found]
     np.testing.assert_allclose([bar[0].get_xdata()[0] for bar in ax.containers], [row.value for row in found])
+    assert ax.get_ylim() == (len(found) - 0.5, -0.5)  # no row lies on the frame
 
 
 def test_the_table_shows_a_small_share_without_support():
