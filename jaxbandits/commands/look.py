@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from jaxbandits.commands.arguments import with_plugins
 
 if TYPE_CHECKING:
-    from jaxbandits.catalogue import Entry
     from jaxbandits.commands.arguments import Subparsers
     from jaxbandits.reproduction import Experiment
 
@@ -27,9 +26,12 @@ def add(commands: "Subparsers") -> None:
     show = commands.add_parser(
         "show",
         parents=[own],
-        help="print the documentation, fields and ranges of an algorithm, environment or experiment",
+        help="print the documentation, fields and ranges of an algorithm, environment, experiment or part",
     )
-    show.add_argument("name", help="a name such as linear/hvt_ucb, a class such as HvtUCB, or a family such as linear")
+    show.add_argument(
+        "name",
+        help="a name such as linear/hvt_ucb or noise/student_t, a class such as HvtUCB, or a family such as linear",
+    )
     show.set_defaults(run=_show)
 
     check = commands.add_parser(
@@ -90,6 +92,8 @@ def _print_rooms(rooms: dict[str, dict[str, str]]) -> None:
 
 def _show(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
+    from jaxbandits.base.errors import UnknownNameError
+    from jaxbandits.catalogue import PARTS, Names
     from jaxbandits.commands.cite import full_names
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.reproduction import EXPERIMENTS
@@ -98,9 +102,15 @@ def _show(arguments: argparse.Namespace) -> int:
         _print_rooms({room: _of_family(names, arguments.name) for room, names in _rooms().items()})
         return 0
     entries = {**ALGORITHMS, **ENVIRONMENTS}
-    for name in full_names(arguments.name, {**entries, **EXPERIMENTS}):
+    try:
+        names = full_names(arguments.name, {**entries, **EXPERIMENTS})
+    except UnknownNameError:  # a part has lower priority, so that it makes no short name of these ambiguous
+        names = full_names(arguments.name, {**entries, **EXPERIMENTS, **PARTS})
+    for name in names:
         if name in entries:
-            _show_entry(name, entries[name])
+            _show_class(name, entries[name].cls)
+        elif name in PARTS:
+            _show_class(name, Names()[name])
         if name in entries and name in EXPERIMENTS:
             print()
         if name in EXPERIMENTS:
@@ -139,28 +149,35 @@ def _show_experiment(e: "Experiment") -> None:
     print(*(fold(f"note: {note}") for note in e.notes), sep="\n")
 
 
-def _show_entry(name: str, entry: "Entry") -> None:
+def _show_class(name: str, cls: type) -> None:
+    """Print the documentation of a class, or of a function that is registered as a part."""
+    import dataclasses
     import inspect
 
     from jaxbandits.analysis import table
     from jaxbandits.base.pytree import field_table, named_constructors
     from jaxbandits.base.text import fold, refill
 
-    documented = (sys.modules[entry.cls.__module__], entry.cls)
+    documented = (sys.modules[cls.__module__], cls)
     module, text = (
         (inspect.getdoc(obj) or "").replace("$", "") for obj in documented
     )  # dollar signs are formulas on the site
-    print(refill(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{text}\n\n"))
-    rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.cls)]
-    print(table.align(("field", "kind", "default", "range", "meaning"), rows, left=5))
-    presets = {key: inspect.getdoc(preset) or "" for key, preset in named_constructors(entry.cls).items()}
+    print(refill(f"{name}: {cls.__module__}.{cls.__name__}\n\n{module}\n\n{text}\n\n"))
+    if not dataclasses.is_dataclass(cls):
+        return
+    rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(cls)]
+    if rows:
+        print(table.align(("field", "kind", "default", "range", "meaning"), rows, left=5))
+    presets = {key: inspect.getdoc(preset) or "" for key, preset in named_constructors(cls).items()}
     if presets:
         first_lines = {key: about.splitlines()[0] if about else "" for key, about in presets.items()}
         print("\npresets:", *(fold(f"  {key}: {about}") for key, about in first_lines.items()), sep="\n")
 
 
 def _value(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return getattr(value, "__name__", str(value))  # of a function: its text has an address
 
 
 def _check(arguments: argparse.Namespace) -> int:

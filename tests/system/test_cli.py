@@ -93,6 +93,19 @@ def test_show_takes_the_name_of_a_class(capsys, name, full):
     assert out[: len(out) // 2] == out[len(out) // 2 :] and out.startswith(full)
 
 
+def test_show_takes_the_parts_that_sweep_files_name(capsys):
+    for name, text in (
+        ("noise/student_t", "df      traced  2.1"),
+        ("student_t", "degrees of freedom"),
+        ("top_m", "size"),
+        ("network", " adam  "),  # a function; its repr contains an address
+    ):
+        assert main(["show", name]) == 0
+        assert text in capsys.readouterr().out
+    assert main(["show", "linear/uniform"]) == main(["show", "uniform"]) == 0  # not that of a part, delay/uniform
+    assert main(["show", "noise/student"]) == 2 and "did you mean 'noise/student_t'" in capsys.readouterr().err
+
+
 def test_a_class_that_has_two_names_is_not_guessed(capsys, monkeypatch):
     from jaxbandits.algorithms import ALGORITHMS
 
