@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
+_LONGEST_LIST = 30  # largest number of known names in a message
+
 
 class InputError(ValueError):
     """Error for invalid input. The command line prints the message and exits with code 2."""
@@ -19,12 +21,13 @@ class UnknownNameError(InputError):
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """Return an error for an unknown name; its message suggests close names, or lists all if none is close."""
+    """Return an error for an unknown name; its message suggests close names, or lists known ones if none is close."""
     names = sorted(known)
     by_lower_case = {known.casefold(): known for known in reversed(names)}  # `heavy-oful` is close to `HEAVY-OFUL`
     matches = difflib.get_close_matches(str(name).casefold(), by_lower_case, n=3, cutoff=0.4)
     close = [by_lower_case[match] for match in matches]
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(names)}"
+    listed = names if len(names) <= _LONGEST_LIST else [*names[:_LONGEST_LIST], f"... ({len(names)} names)"]
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(listed)}"
     error = UnknownNameError(f"unknown {kind} {format_value(name)}; {hint}")
     error.unknown = name  # not an argument of the class, so that the error can be pickled
     return error

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.results.result import Result
 from tests.results import factories
 
@@ -84,6 +84,12 @@ def test_unknown_names_suggest_the_known_ones():
         with pytest.raises(InputError, match=message) as error:
             call()
         assert "\n" not in str(error.value)
+
+
+def test_a_message_lists_few_known_names():
+    few, many = (str(unknown_name("name", "??", [f"n{i:02}" for i in range(n)])) for n in (30, 31))
+    assert few.endswith("known: " + ", ".join(f"n{i:02}" for i in range(30)))
+    assert many.endswith("n28, n29, ... (31 names)")
 
 
 @pytest.mark.parametrize("level", [95, 0, 1, -1, 0.0, 1.0, float("nan"), "x", True, None, [0.9]])
