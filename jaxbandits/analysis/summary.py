@@ -82,8 +82,15 @@ def _since(metric: str, of: Mapping[str, Trials]) -> str:
     return f", the first of them by round {min(lost):,}" if lost else ""
 
 
+def _count_running(trials: Trials) -> int:
+    """Return the number of trials whose learner had not stopped at the horizon."""
+    if "stopped" not in trials.metrics:
+        return 0
+    return int((trials.usable("stopped") & (trials.final("stopped") < 1.0)).sum())
+
+
 def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
-    """Issue warnings for failed trials, trials without a value, inadmissible decisions, and fewer than 50 seeds."""
+    """Issue warnings for failed or censored trials, missing values, inadmissible decisions, and few seeds."""
     failed = np.concatenate([trials.failures(metric).ravel() for trials in of.values()])
     if failed.any():
         warnings.warn(
@@ -97,6 +104,13 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
             warnings.warn(
                 f"{label}: {int(missing.sum())} of {missing.size} trials have no value of {metric!r}, because none "
                 "of their rounds counted; these trials are left out",
+                stacklevel=stacklevel + 1,
+            )
+        running = _count_running(trials) if metric == "stopping_time" else 0
+        if running:
+            warnings.warn(
+                f"{label}: {running} of {missing.size} trials had not stopped by round {trials.horizon:,}, at which "
+                "their stopping times are censored, so the mean is too small: use a longer horizon",
                 stacklevel=stacklevel + 1,
             )
         strayed = int((trials.inadmissible > 0).sum())

@@ -86,6 +86,17 @@ def test_unknown_names_suggest_the_known_ones():
         assert "\n" not in str(error.value)
 
 
+def test_censored_stopping_times_are_counted(rng):
+    times = rng.integers(5, 21, size=(1, 60, 2)).astype(float)
+    early, late = ({"stopping_time": times, "stopped": np.full((1, 60, 2), 1.0)} for _ in range(2))
+    late["stopped"][0, :7] = 0.0
+    result = Result({"early": factories.trials(early), "late": factories.trials(late)})
+    with pytest.warns(UserWarning, match="^late: 7 of 60 trials had not stopped by round 20") as said:
+        result.table("stopping_time")
+    assert len(said) == 1
+    result.table("stopped")  # without a warning
+
+
 def test_a_message_lists_few_known_names():
     few, many = (str(unknown_name("name", "??", [f"n{i:02}" for i in range(n)])) for n in (30, 31))
     assert few.endswith("known: " + ", ".join(f"n{i:02}" for i in range(30)))
