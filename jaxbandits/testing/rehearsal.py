@@ -106,9 +106,7 @@ def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
             "does not accept: return a decision of jaxbandits.types, such as PointDecision.at(x)"
         ) from error
     where = type(environment).__name__
-    assert isinstance(stepped, tuple) and len(stepped) == 3, (
-        f"{where}.step returned {_kind(stepped)}: return (state, feedback, outcome)"
-    )
+    _check_step(f"{where}.step", stepped)
     try:
         feedback = narrow(stepped[1], feedback_type)
     except ValueError as error:
@@ -117,6 +115,14 @@ def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
     _check_state(f"{type(algorithm).__name__}.update", state, after, first="init_from_obs or init")
     _check_state(f"{where}.step", env_state, stepped[0], first="init")
     return calls
+
+
+def _check_step(name: str, stepped: Any) -> None:
+    """Assert that a round of an environment has a state, and feedback and an outcome with named fields."""
+    is_triple = isinstance(stepped, tuple) and len(stepped) == 3
+    assert is_triple, f"{name} returned {_kind(stepped)}: return (state, feedback, outcome)"
+    for part, value in zip(("feedback", "outcome"), stepped[1:], strict=True):
+        assert hasattr(value, "_fields"), f"{name} returned {_kind(value)} as {part}: return a NamedTuple"
 
 
 def _stored_shapes(state: State) -> Any:

@@ -417,6 +417,22 @@ def test_a_decision_that_the_environment_does_not_take_is_told_what_to_return():
         contract.check_algorithm(PlaysABarePoint(), LinearLosses(dim=2), quick=True)
 
 
+@pytest.mark.parametrize(
+    ("position", "value", "message"),
+    [(1, 0.0, "a number of type float.. as feedback: return a"), (2, {"regret": 0.0}, "a dict as outcome: return")],
+)
+def test_an_environment_is_told_to_return_named_tuples(position, value, message):
+    @pytree
+    class Answers(HeavyTailed):
+        def step(self, key, t, state, obs, decision):
+            returned = list(super().step(key, t, state, obs, decision))
+            returned[position] = value
+            return tuple(returned)
+
+    with pytest.raises(AssertionError, match=f"Answers.step returned {message}"):
+        contract.check_algorithm(Greedy(), Answers(dim=2, n_arms=5), quick=True)
+
+
 BROKEN = [
     (contract.masked_arms_are_never_played, IgnoresTheMask, "only arm 2 was available, but arm 0 was played"),
     (contract.masked_arms_are_never_played, ForgetsTheMask, "in round 39, only arm 0 was available, but arm "),
