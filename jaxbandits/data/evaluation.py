@@ -162,6 +162,10 @@ def _log_of_arrays(
     action: ArrayLike, reward: object, propensity: ArrayLike | None, policy: object, actions: Sequence[Any] | None
 ) -> Log:
     """Return a log of arrays, whose actions are in the order of the columns of the policy."""
+    if _is_frame(action):
+        raise InputError(
+            "evaluate takes a Log, got a frame: Log.from_frame(frame, action=..., reward=..., ...) makes it"
+        )
     names: Any = actions
     if names is None and not callable(policy):
         names = Columns(policy).names if _is_frame(policy) else _columns_of(policy)

@@ -149,8 +149,8 @@ class LoggedReplay:
         elif keep is not None and made.expected_rounds < _FEW_ROUNDS < len(log):
             warnings.warn(
                 f"LoggedReplay: about {made.expected_rounds:.3g} of {len(log):,} events will count, because the "
-                f"smallest propensity is {log.propensity.min():.3g}; jaxbandits.data.evaluate uses all of them, with "
-                "weights",
+                f"smallest propensity is {log.propensity.min():.3g}; evaluating a policy (jaxbandits.data.evaluate) "
+                "uses all of them, with weights",
                 stacklevel=2,
             )
         return made
