@@ -238,5 +238,7 @@ def test_a_file_without_a_name_is_told_at_every_door(path, tmp_path, monkeypatch
     for door in doors.values():
         with pytest.raises(InputError, match="is a directory: add the name of a file"):
             door(path)
+    with pytest.raises(InputError, match="new is a directory: add the name of a file"):
+        result.save("new/")  # not new.npz
     assert os.listdir(tmp_path) == []
     plt.close("all")
