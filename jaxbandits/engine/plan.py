@@ -216,5 +216,7 @@ def _given_rounds(record_points: RecordPoints, horizon: int) -> np.ndarray:
         or not np.all(rounds[1:] > rounds[:-1])
         or not 1 <= rounds[0] <= rounds[-1] <= horizon
     ):
-        raise InputError(f"record_points must increase strictly within 1 .. {horizon}")
+        raise InputError(
+            f"record_points must increase strictly within 1 .. {horizon}, got {format_value(record_points)}"
+        )
     return rounds

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxbandits.analysis.info import RunInfo, TimingInfo, UntilInfo
 from jaxbandits.analysis.trials import Trials
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.exact import exact_key
 from jaxbandits.base.foreign import lack_of_identity
 from jaxbandits.results.result import Result
@@ -39,7 +39,7 @@ def merge(results: Sequence[Result]) -> Result:
         difference.
     """
     if not isinstance(results, (list, tuple)) or not results or not all(isinstance(r, Result) for r in results):
-        raise InputError(f"merge needs a list of results, got {type(results).__name__}")
+        raise InputError(f"merge needs a list of results, got {format_value(results)}")
     for label in dict.fromkeys(label for result in results for label in result):
         parts = [result[label] for result in results if label in result.trials]
         if len(parts) > 1:

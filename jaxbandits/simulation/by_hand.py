@@ -50,6 +50,7 @@ def step_through(
     """
     if isinstance(algorithm, Grid):
         raise InputError("step_through takes a single algorithm, not a Grid")
+    ranges.integer("trial", trial, "[0, 2147483647]")
     ranges.integer("skip", skip, "[0, 2147483646]")
     options = make_options(seed=seed, first_seed=trial, width=1, progress=False)
     label = default_label(algorithm)

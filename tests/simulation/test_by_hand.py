@@ -91,6 +91,8 @@ def test_what_cannot_be_stepped_is_refused():
         step_through(Grid(PAIRS["linear"][0], {"ridge": [1.0, 2.0]}), PAIRS["linear"][1])
     with pytest.raises(InputError, match="takes a single algorithm, not a Grid"):  # it would have n_arms=2
         step_through(Grid(armed.UCB1(n_arms=2), {"n_arms": [3]}), COINS)
+    with pytest.raises(InputError, match=r"^trial must be a whole number in \[0, 2147483647\], got -1"):
+        step_through(armed.UCB1(n_arms=3), COINS, trial=-1)
     with pytest.raises(InputError, match="skip must be"):
         step_through(armed.UCB1(n_arms=3), COINS, skip=-1)
     with pytest.raises(InputError, match="is an environment"):

@@ -130,7 +130,7 @@ def test_mistakes_in_overrides(write, override, message):
         ("seeds = 4", "seeds = 0", "mine.toml: seeds must be a whole number in "),
         ("horizon = 20", "horizon = -1", "mine.toml: horizon must be a whole number in "),
         ("seeds = 4", "sedes = 4", "mine.toml: unknown key 'sedes'; did you mean 'seeds'"),
-        ("record_points = [5, 20]", "record_points = [5, 30]", "mine.toml: record_points must increase strictly"),
+        ("record_points = [5, 20]", "record_points = [5, 30]", r"must increase strictly within 1 .. 20, got \[5, 30\]"),
         ("record_points = [5, 20]", "record_points = { lg = 3 }", "mine.toml: record_points must be"),
         ("width = 32", "width = 33", "mine.toml: width must be 1 or a multiple of 16"),
         ("width = 32", "precision = 'float46'", "mine.toml: precision: unknown precision .* did you mean"),
