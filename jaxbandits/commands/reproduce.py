@@ -51,7 +51,9 @@ def add(commands: "Subparsers") -> None:
         help="another interpretation of an ambiguous passage of the paper, if the experiment has one (see `show`)",
     )
     reproduce.add_argument("--seed", type=whole, default=0, help=f"{about['seed']} (default: 0)")
-    reproduce.add_argument("--out", type=path, help="directory for figures and data (default: results/<experiment>)")
+    reproduce.add_argument(
+        "-o", "--out", type=path, help="directory for figures and data (default: results/<experiment>)"
+    )
     reproduce.add_argument(
         "--exclude",
         action="append",

@@ -37,6 +37,7 @@ def add(commands: "Subparsers") -> None:
         help="mean: mean and t-interval; quantile: median, 10 %% and 90 %% quantiles (default: mean)",
     )
     plot.add_argument(
+        "-o",
         "--out",
         type=Path,
         help="path of the figures (default: that of FILE); .svg, .png or .pdf at its end selects one format",

@@ -28,7 +28,9 @@ def add(commands: "Subparsers") -> None:
         metavar="KEY=VALUE",
         help="replace a value of the file, such as horizon=500 or env.dim=5,10 (may be repeated)",
     )
-    sweep.add_argument("--out", type=path, help="directory of the sweep (default: the file's `out`, or results/FILE)")
+    sweep.add_argument(
+        "-o", "--out", type=path, help="directory of the sweep (default: the file's `out`, or results/FILE)"
+    )
     sweep.add_argument("--dry-run", action="store_true", help="check the file and print the expected cost")
     sweep.add_argument(
         "--shard",
@@ -66,7 +68,7 @@ def add(commands: "Subparsers") -> None:
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as for sweep"
     )
     submit.add_argument(
-        "--out", type=path, help="directory of the sweep, accessible from all nodes (default: as for sweep)"
+        "-o", "--out", type=path, help="directory of the sweep, accessible from all nodes (default: as for sweep)"
     )
     submit.add_argument(
         "--minutes", type=whole, help="time limit of a job, after which it is queued again (default: 60)"
@@ -101,7 +103,10 @@ def add(commands: "Subparsers") -> None:
     )
     export.add_argument("path", type=Path, help="the directory of a sweep, or an .npz file")
     export.add_argument(
-        "--out", type=Path, help="path of the file, ending in .csv, .parquet, or .nc for NetCDF (default: PATH.csv)"
+        "-o",
+        "--out",
+        type=Path,
+        help="path of the file, ending in .csv, .parquet, or .nc for NetCDF (default: PATH.csv)",
     )
     export.add_argument("--final", action="store_true", help="export the last record point only")
     export.set_defaults(run=_export)

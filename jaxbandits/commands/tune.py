@@ -32,7 +32,7 @@ def add(commands: "Subparsers") -> None:
     tune.add_argument("--horizon", type=whole, help="number of rounds, instead of the declared one (excludes --write)")
     tune.add_argument("--write", action="store_true", help="write the new choices to the table that the presets read")
     tune.add_argument("--dry-run", action="store_true", help="deprecated, has no effect")
-    tune.add_argument("--out", type=path, help="directory of the checkpoints (default: results/tune-FAMILY)")
+    tune.add_argument("-o", "--out", type=path, help="directory of the checkpoints (default: results/tune-FAMILY)")
     tune.add_argument("--workers", type=whole, help=about["workers"])
     tune.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"

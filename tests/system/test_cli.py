@@ -1,5 +1,6 @@
 """The command line: output, exit codes, one line for every mistake."""
 
+import argparse
 import dataclasses
 import inspect
 import json
@@ -220,6 +221,14 @@ def test_show_prints_documentation_fields_and_ranges(capsys, name):
     assert name in out
     if name == "linear/hvt_ucb":
         assert "(0, 1]" in out and "beta_scale" in out and "ICML 2025" in out
+
+
+def test_every_out_has_the_same_short_option():
+    parser = cli._parser()
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    options = {name: command._option_string_actions for name, command in commands.choices.items()}
+    with_out = [name for name, known in options.items() if "--out" in known]
+    assert len(with_out) > 5 and all(options[name].get("-o") is options[name]["--out"] for name in with_out)
 
 
 def test_settings_of_a_run_are_documented_once(capsys):
