@@ -10,7 +10,7 @@ import numpy as np
 from jaxbandits.analysis.intervals import Estimate, infinite_estimate
 from jaxbandits.analysis.pairs import share
 from jaxbandits.analysis.result_table import ResultTable, interval, point_label
-from jaxbandits.analysis.table import digits_of_fields, number
+from jaxbandits.analysis.table import digits_of_fields, mean_of, number
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
@@ -67,7 +67,7 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
             curves = trials.get(metric)[h, good][:, late]
             found = _slope(np.log(trials.record_points[late]), curves, level)._replace(failed=int((~good).sum()))
             rows.append(Growth(label, point, found))
-    header = ["label", f"growth exponent of mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %", "seeds"]
+    header = ["label", f"growth exponent of {mean_of(metric)}", f"{100.0 * level:g} %", "seeds"]
     digits = {label: digits_of_fields(trials.points) for label, trials in of.items()}
     return ResultTable(rows, header, functools.partial(_growth_cells, digits))
 

@@ -29,7 +29,7 @@ import numpy as np
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.analysis.result_table import ResultTable, interval, point_label
-from jaxbandits.analysis.table import digits_of_fields
+from jaxbandits.analysis.table import digits_of_fields, mean_of
 from jaxbandits.analysis.trials import PointSelection, Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
@@ -111,7 +111,7 @@ def pairs(
     header = [
         "first",
         "second",
-        f"mean {metric.replace('_', ' ')}, first - second",
+        f"{mean_of(metric)}, first - second",
         at,
         "first wins",
         at,

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.result_table import ResultTable, interval, point_label
-from jaxbandits.analysis.table import digits_of_fields, number, plain
+from jaxbandits.analysis.table import digits_of_fields, mean_of, number, plain
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
@@ -80,7 +80,7 @@ def best_by_environment(
         name = point_label(label, _of_environment(trials.points[group[0]]), digits)
         found = best(name, trials.at(group), metric, "mean", minimise, select, level)
         rows.append(found._replace(index=group[found.index]))
-    header = [*trials.points[0], "mean on selection seeds", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"]
+    header = [*trials.points[0], "mean on selection seeds", mean_of(metric), f"{100.0 * level:g} %"]
     return ResultTable(rows, header, functools.partial(_cells, digits), left=len(trials.points[0]))
 
 

@@ -84,6 +84,12 @@ def number(value: float) -> str:
     return f"{value:.1f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
+def mean_of(metric: str) -> str:
+    """Return the words for the mean of a metric, which has no second "mean" if the metric is a mean itself."""
+    words = metric.replace("_", " ")
+    return words if words.startswith("mean ") else f"mean {words}"
+
+
 _DIGITS = 6  # usual number of significant digits of a hyperparameter
 
 
@@ -121,7 +127,7 @@ def cells(rows: Sequence[Row], metric: str, level: float = 0.95) -> tuple[list[s
     """Return the header and the lines of the summary of a metric, as the text of their cells."""
     fields = dict.fromkeys(name for row in rows for name in row.point)
     axes = dict.fromkeys(name for row in rows for name in row.entry)
-    header = ["label", *fields, *axes, f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} % t-interval"]
+    header = ["label", *fields, *axes, mean_of(metric), f"{100.0 * level:g} % t-interval"]
     header += ["median", "10 %", "25 %", "75 %", "90 %", "trials", "failed", "ns/round"]
     digits = {name: digits_to_tell(row.point.get(name) for row in rows) for name in fields}
     lines: list[list[str]] = []

@@ -8,7 +8,7 @@ import numpy as np
 from jaxbandits.analysis import intervals, pairs
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.result_table import point_label
-from jaxbandits.analysis.table import digits_of_fields
+from jaxbandits.analysis.table import digits_of_fields, mean_of
 from jaxbandits.analysis.trials import PointSelection, Trials, checked_name, swept_arrays
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
@@ -72,7 +72,7 @@ def sensitivity(
         ax.plot(x, mean, label=curves.legend_text(name), markersize=4, **look)
         curves.draw_band(ax, x, low, high, look["color"])
     unit = next((trials.units[metric] for trials in of.values() if trials.units.get(metric)), "")
-    ax.set(xlabel=field, ylabel=f"mean {curves.spoken(metric, unit)}")
+    ax.set(xlabel=field, ylabel=mean_of(curves.spoken(metric, unit)))
     _scale(ax, [at for line in lines.values() for at, _ in line])
     curves.legend(ax, f"mean, {100.0 * level:g} % t-interval", outside=is_own and len(lines) > curves.MOST_INSIDE)
     ax.spines[["top", "right"]].set_visible(False)
@@ -117,7 +117,7 @@ def contrast(
         cells[cell] = pairs.skewed_mean(values[0] - values[1], alpha)._replace(failed=values[2])
     ax = curves.axes(ax)
     unit = next((trials.units[metric] for trials in (a, b) if trials.units.get(metric)), "")
-    what = f"mean {curves.spoken(metric, unit)}: {curves.legend_text(f'{first} - {second}')}"
+    what = f"{mean_of(curves.spoken(metric, unit))}: {curves.legend_text(f'{first} - {second}')}"
     if y is None:
         _draw_line(ax, x, {at: found for (at, _), found in cells.items()}, what, level)
     else:

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.labelled import LabelledTrials
-from jaxbandits.analysis.table import digits_of_fields, digits_to_tell, number, plain, printable
+from jaxbandits.analysis.table import digits_of_fields, digits_to_tell, mean_of, number, plain, printable
 from jaxbandits.analysis.trials import PointSelection, Trials, checked_name
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
@@ -269,7 +269,7 @@ def heatmap(
     ax.set_xlabel(first)
     ax.set_ylabel(second)
     bar = ax.figure.colorbar(image, ax=ax)
-    bar.set_label(f"mean {spoken(metric, trials.units.get(metric, ''))}")
+    bar.set_label(mean_of(spoken(metric, trials.units.get(metric, ""))))
     return ax
 
 

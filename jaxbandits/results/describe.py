@@ -146,9 +146,7 @@ def _best(result: "Result", metric: str, swept: Mapping[str, Any], level: float,
         kept[label] = found.index
         digits = table.digits_of_fields(swept[label].points)
         rows.append([point_label(label, found.point, digits), table.number(found.value), *interval(found.estimate)])
-    return table.align(
-        ["best point", "mean on selection seeds", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows
-    )
+    return table.align(["best point", "mean on selection seeds", table.mean_of(metric), f"{100.0 * level:g} %"], rows)
 
 
 def _evaluation(result: "Result", swept: Mapping[str, Trials], points: Mapping[str, int]) -> "Result":

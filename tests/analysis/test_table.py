@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.analysis.result_table import ResultTable, TextTable
-from jaxbandits.analysis.table import align, number
+from jaxbandits.analysis.table import align, mean_of, number
 from jaxbandits.base.text import WIDTH, count_of, fold, refill
 from jaxbandits.results.result import Result
 from tests.results import factories
@@ -44,6 +44,12 @@ def test_the_table_has_a_line_per_row_and_a_column_per_field():
     assert lines[3].split()[1] == number(result.final("regret", "grouped").mean())
     assert "group" in result.table("risk").header and len(result.table("risk").rows) == 3
     assert len(result.table("risk", group=1).rows) == 1
+
+
+def test_the_mean_of_a_metric_that_is_a_mean_is_not_a_mean_mean(rng):
+    result = Result({"a": factories.trials({"mean_reward": rng.normal(size=(1, 60, 2))})})
+    assert result.table().header[1] == "mean reward"
+    assert mean_of("simple_regret") == "mean simple regret" and mean_of("meander") == "mean meander"
 
 
 class _BalancedParser(HTMLParser):
