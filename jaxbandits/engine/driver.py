@@ -411,7 +411,8 @@ def _named_errors(job: Job) -> Iterator[None]:
         message = textwrap.shorten(str(error), 300, placeholder=" ...")
         pair = f"{job.label} does not run on {type(job.environment).__name__}"
         lists = [_describe_lists(obj, message) for obj in (job.algorithm, job.environment)]
-        hints = lists if any(lists) else [f"; {_CHECK}"]
+        is_fault_of_code = not isinstance(error, (RuntimeError, MemoryError, OSError))
+        hints = lists if any(lists) else [f"; {_CHECK}"] if is_fault_of_code else []
         text = "".join([message.removesuffix("."), *hints])
         raise InputError(f"{pair}: {type(error).__name__}: {text}") from error
 
