@@ -193,7 +193,8 @@ def _check_role(role: str, owner: str, obj: Any) -> None:
         is_host_learner = hasattr(obj, "select") and not hasattr(obj, "init")
         hint = " (`play` runs learners that are written in Python)" if is_host_learner else ""
         fault = f", which has no {', '.join(missing)}" if missing else ", whose class is not decorated with @pytree"
-        fault = fault if len(missing) < len(methods) else ""  # then it is no attempt at a learner or an environment
+        if is_host_learner or len(missing) == len(methods):  # it is no attempt at a compiled learner or environment
+            fault = ""
         raise InputError(f"{role}{owner} must be {needed}; got {type(obj).__name__}{fault}{hint}")
 
 

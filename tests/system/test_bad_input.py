@@ -72,7 +72,7 @@ def test_one_line_says_what_is_wrong_and_what_is_allowed(algorithm, environment,
     assert "\n" not in str(error.value)
 
 
-class _Undecorated:
+class _PlainClass:
     feedback: ClassVar[type] = Reward
     init = select = update = lambda *_: None
 
@@ -85,7 +85,7 @@ class _NoFeedback:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: simulate(_Undecorated(), ENV, 10, 2), "got _Undecorated, whose class is not decorated with @pytree$"),
+        (lambda: simulate(_PlainClass(), ENV, 10, 2), "got _PlainClass, whose class is not decorated with @pytree$"),
         (lambda: simulate(_NoFeedback(), ENV, 10, 2), "got _NoFeedback, which has no feedback$"),
         (lambda: simulate(None, ENV, 10, 2), "with init, select, update, feedback; got NoneType$"),
         (lambda: simulate(ENV, OFUL(dim=2), 10, 2), "is an environment: the algorithm comes first"),
