@@ -53,7 +53,7 @@ import optax
 from jaxbandits import compare
 from jaxbandits.contextual import Bandit, Wheel, models, rules
 
-SEEDS, T = (16, 60) if FAST else (128, 2000)
+SEEDS, FEW, T = (50, 50, 60) if FAST else (128, 50, 2000)
 env = Wheel(delta=0.9)
 print(f"regret per round: {env.uniform_regret:.2f} for uniform play, {env.safe_regret:.2f} for the safe arm")
 
@@ -106,7 +106,7 @@ chosen = {
     "V-IDS": rules.VIDS(n_draws=32),
 }
 over_rules = compare(
-    {name: Bandit(model=features, rule=rule) for name, rule in chosen.items()}, env, horizon=T, seeds=SEEDS // 2
+    {name: Bandit(model=features, rule=rule) for name, rule in chosen.items()}, env, horizon=T, seeds=FEW
 )
 print(over_rules.table("regret"))
 
@@ -133,7 +133,7 @@ except InputError as error:
 from jaxbandits import sweep
 
 pair = Bandit(model=features, rule=rules.UCB(beta=1.0))
-swept = sweep(pair, env, horizon=T, seeds=SEEDS // 4, grid={"rule.beta": [0.3, 1.0, 3.0, 10.0]})
+swept = sweep(pair, env, horizon=T, seeds=FEW, grid={"rule.beta": [0.3, 1.0, 3.0, 10.0]})
 best = swept.best("regret")["Bandit"]
 print("best:", best.point, best.estimate)
 
@@ -159,7 +159,7 @@ on_paths = compare(
     {name: Bandit(model=process, rule=rule) for name, rule in acquisition.items()},
     path,
     horizon=60 if FAST else 500,
-    seeds=SEEDS // 4,
+    seeds=FEW,
 )
 print(on_paths.table("regret"))
 
@@ -188,7 +188,7 @@ networks = {
     ),
     "subspace": Bandit(model=models.SubspaceNetwork(input_dim=5, hidden=(20,), subspace_dim=40), rule=rules.Thompson()),
 }
-on_forms = compare(networks, NonlinearArms(shape="form", dim=5), horizon=rounds, seeds=SEEDS // 4)
+on_forms = compare(networks, NonlinearArms(shape="form", dim=5), horizon=rounds, seeds=FEW)
 print(on_forms.table("regret"))
 
 # %% [markdown]

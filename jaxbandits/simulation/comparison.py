@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from jaxbandits.analysis.info import RunInfo
 from jaxbandits.base.callers import user_stacklevel
-from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.versions import versions
 from jaxbandits.engine import driver
 from jaxbandits.engine.checkpoint import Store
@@ -109,6 +109,8 @@ def run_comparison(
 
 def _check_metric(metric: str, label_jobs: Sequence[LabelJobs], device: Device, traces: TraceCache) -> None:
     """Check that at least one label has a scalar metric of this name, unless only a run can determine this."""
+    if not isinstance(metric, str):
+        raise InputError(f"metric must be the name of a metric, got {format_value(metric)}")
     known: dict[str, None] = {}
     for label in label_jobs:
         for _, job in label.jobs:

@@ -286,7 +286,7 @@ def run_doors(directory: Path) -> Iterator[Door]:
     for name, legal in {
         "metric": lambda value: value is None or (isinstance(value, str) and value != ""),
         "looks": whole("[1, 1000]"),
-        "level": real("(0, 1)"),
+        "level": _level,
         "margin": real("[0, inf)"),
     }.items():
         yield Door(f"StoppingRule.{name}", lambda value, name=name: StoppingRule(**{name: value}), legal, (name,))

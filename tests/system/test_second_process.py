@@ -99,7 +99,7 @@ def without_times(text):
     for line in text.splitlines():
         if "ns/round" in line:
             column = line.index("ns/round") - 2
-        elif not line.startswith((" ", "-")) and column is not None and len(line) < column:
+        elif not line.strip():  # the table has ended; a line within it may be short if its label is broken
             column = None
         lines.append(re.sub(r"\b[\d.,]+ (ns|us|ms|s|h|min|M rounds/s|rounds/s)\b", "TIME", line[:column]))
     return lines
