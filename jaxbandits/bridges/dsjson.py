@@ -48,7 +48,7 @@ def write_dsjson(log: Log, path: str | os.PathLike[str]) -> None:
         if name.startswith(f"{_ACTION}^") and (log.context is None or log.context.ndim == 2):
             raise InputError(f"column {name!r}: names that begin with {_ACTION}^ identify the actions in the file")
     k, lines = log.n_actions, []
-    if k == 1 and not (log.propensity == 1.0).all():
+    if k == 1 and (np.abs(log.propensity - 1.0) > _TOLERANCE).any():
         raise InputError(
             "in dsjson, the probabilities of all actions must add up to 1: a log with one action needs propensities of "
             f"1, got {float(log.propensity.min()):g}"

@@ -164,7 +164,8 @@ def _log_of_arrays(
     """Return a log of arrays, whose actions are in the order of the columns of the policy."""
     if _is_frame(action):
         raise InputError(
-            "evaluate takes a Log, got a frame: Log.from_frame(frame, action=..., reward=..., ...) makes it"
+            "evaluate takes a Log or an array of actions, not a frame: create the log by "
+            "Log.from_frame(frame, action=..., reward=..., ...)"
         )
     names: Any = actions
     if names is None and not callable(policy):

@@ -66,12 +66,14 @@ def size(shape: Shape) -> int:
 
 
 def as_floats(numbers: Any) -> Any:
-    """Return numbers of other types than float32 and float64 in the default float type.
+    """Return arrays of other types than float32 and float64 in the default float type, and numbers as floats.
 
     Sums, differences and squares of integers of small types and of float16 may overflow.
     """
     dtype = getattr(numbers, "dtype", None)
-    return numbers if dtype is None or dtype in (np.float32, np.float64) else numbers.astype(float)
+    if dtype is None:
+        return 1.0 * numbers
+    return numbers if dtype in (np.float32, np.float64) else numbers.astype(float)
 
 
 def inner(x: Point, y: Point) -> jax.Array:

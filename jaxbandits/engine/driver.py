@@ -12,7 +12,6 @@ import contextvars
 import dataclasses
 import os
 import queue
-import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -396,8 +395,9 @@ def compile_job(job: Job, device: Device, traces: TraceCache | None = None) -> P
         return prepared.compile()
 
 
-# The learner is named although the fault may be the environment's; the check knows which method was at fault.
-_CHECK = "check_algorithm(learner, environment, quick=True) names the method and the line"
+# The message names the learner, although the fault may be in the environment.
+_CHECK = "check_algorithm(learner, environment, quick=True) may name the method and the line"
+_LONGEST = 300  # largest length of the text of an error of other code
 
 
 @contextlib.contextmanager
@@ -408,13 +408,17 @@ def _named_errors(job: Job) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        message = textwrap.shorten(str(error), 300, placeholder=" ...")
+        message = " ".join(str(error).split()).removesuffix(".")
+        if len(message) > _LONGEST:  # cut between words, but not a single long one
+            message = message[:_LONGEST].rpartition(" ")[0] or message[:_LONGEST]
+            message = f"{message} ..."
         pair = f"{job.label} does not run on {type(job.environment).__name__}"
         lists = [_describe_lists(obj, message) for obj in (job.algorithm, job.environment)]
-        is_fault_of_code = not isinstance(error, (RuntimeError, MemoryError, OSError))
-        hints = lists if any(lists) else [f"; {_CHECK}"] if is_fault_of_code else []
-        text = "".join([message.removesuffix("."), *hints])
-        raise InputError(f"{pair}: {type(error).__name__}: {text}") from error
+        is_of_machine = isinstance(error, (RuntimeError, MemoryError, OSError))
+        has_hint = isinstance(error, NotImplementedError) or not is_of_machine
+        hints = lists if any(lists) else [f"; {_CHECK}"] if has_hint else []
+        text = f": {message}" if message else ""
+        raise InputError(f"{pair}: {type(error).__name__}{text}{''.join(hints)}") from error
 
 
 def _describe_lists(obj: Any, message: str) -> str:

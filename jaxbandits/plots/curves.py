@@ -253,7 +253,9 @@ def heatmap(
     ax = axes(ax)
     finite = means[np.isfinite(means)]
     if scale == "log" and not (finite > 0.0).all():
-        raise InputError(f"a logarithmic scale needs positive means; the smallest mean {metric} is {finite.min():.4g}")
+        raise InputError(
+            f"a logarithmic scale needs positive means; the smallest {mean_of(metric)} is {finite.min():.4g}"
+        )
     is_log = len(finite) > 0 and (scale == "log" or (scale == "auto" and 0.0 < _DECADES * finite.min() <= finite.max()))
     image = ax.imshow(
         np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="viridis", norm="log" if is_log else "linear"

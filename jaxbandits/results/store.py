@@ -32,7 +32,7 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
     is_directory = str(path).endswith(("/", os.sep))  # a `Path` has no slash at its end
     path = files.path_of(path)
     if is_directory:
-        raise InputError(f"{path} is a directory: add the name of a file")
+        raise InputError(f"{path}/ names a directory: add the name of a file")
     path = path if path.suffix == ".npz" else files.append_to_name(path, ".npz")
     files.make_directory(path.parent)
     header: JsonObject = {"format": _FORMAT, "info": result.info, "trials": []}

@@ -9,6 +9,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 
 _HALVINGS = 60  # number of bisection steps, enough for float64
+_BELOW_ONE = math.nextafter(1.0, 0.0)  # largest float below 1
 
 
 def divergence(p: float, q: float) -> float:
@@ -115,9 +116,9 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
 
     def ratio(mean: float, y: float) -> float:
         """Return the x that solves kl(top, m) + x kl(mean, m) = y."""
-        low, high = 0.0, math.nextafter(1.0, 0.0)  # x is infinite at 1, which the midpoints would reach by rounding
+        low, high = 0.0, 1.0
         for _ in range(_HALVINGS):  # bisection on x / (1 + x)
-            share = 0.5 * (low + high)
+            share = min(0.5 * (low + high), _BELOW_ONE)  # x is infinite at 1, which midpoints reach by rounding
             over, under = parts(mean, share / (1.0 - share))
             low, high = (share, high) if over + share / (1.0 - share) * under < y else (low, share)
         return low / (1.0 - low)

@@ -236,9 +236,9 @@ def test_a_file_without_a_name_is_told_at_every_door(path, tmp_path, monkeypatch
         "figure": lambda path: render.save(plt.figure(), Path(path), ("svg",)),
     }  # fmt: skip
     for door in doors.values():
-        with pytest.raises(InputError, match="is a directory: add the name of a file"):
+        with pytest.raises(InputError, match="a directory: add the name of a file"):
             door(path)
-    with pytest.raises(InputError, match="new is a directory: add the name of a file"):
+    with pytest.raises(InputError, match="new/ names a directory: add the name of a file"):
         result.save("new/")  # not new.npz
     assert os.listdir(tmp_path) == []
     plt.close("all")

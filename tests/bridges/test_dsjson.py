@@ -145,6 +145,9 @@ def test_logs_that_cannot_be_written(tmp_path):
     single = data.Log.from_arrays([0, 0], [1.0, 0.0], [1.0, 0.5])
     with pytest.raises(InputError, match=r"one action needs propensities of 1, got 0\.5"):
         write_dsjson(single, tmp_path / "log.json")
+    rounded = data.Log.from_arrays([0, 0], [1.0, 0.0], [1.0, 0.9999999])
+    write_dsjson(rounded, tmp_path / "log.json")
+    np.testing.assert_allclose(read_dsjson(tmp_path / "log.json").propensity, [1.0, 0.9999999])
 
 
 @pytest.mark.parametrize("shape", [(N, P), (N, K, P)])

@@ -116,7 +116,10 @@ def test_forms_of_a_policy_and_of_a_model():
         ({3: [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]}, r"gives probability 0 to the action of every event"),
         ({3: [[0.0, 0.0, 1.0]]}, r"policy must have a row for each of the 2 events and a column for each of the 3"),
         ({3: None}, r"evaluate needs a policy"),
-        ({0: pd.DataFrame({"a": [0, 1]})}, r"takes a Log, got a frame: Log.from_frame\(frame, action=..., .* makes it"),
+        (
+            {0: pd.DataFrame({"a": [0, 1]})},
+            r"a Log or an array of actions, not a frame: create the log by Log\.from_frame\(frame",
+        ),
         ({3: lambda context: context}, r"a policy that is a function needs a log with contexts"),
     ],
 )

@@ -120,6 +120,10 @@ class TestOracle:
             box = Box(dim=2, low=kind(-128), high=kind(127))
             assert float(box.diameter) == pytest.approx(255.0 * 2.0**0.5)
             assert (float(box.inner_radius(2)), float(box.outer_radius(2))) == (127.5, pytest.approx(128.0 * 2.0**0.5))
+        if kind is bool:  # numbers of Python
+            assert float(Box(dim=2, low=False, high=True).inner_radius(2)) == 0.5
+            box = Box(dim=2, low=-2_000_000_000, high=2_000_000_000)
+            assert float(box.inner_radius(2)) == 2e9 and float(box.diameter) == pytest.approx(4e9 * 2.0**0.5)
         if kind is np.float16:
             box = Box(dim=2, low=kind(-side), high=kind(side))
             assert float(box.diameter) == pytest.approx(80_000.0 * 2.0**0.5) and float(box.inner_radius(2)) == side

@@ -53,10 +53,10 @@ def test_sums_of_hybrid_models_keep_their_digits(kind, key):
     learner, rounds = kind(n_arms=2, dim=1, shared_dim=1), 400_000
     obs = ContextObs(jnp.ones(1), jnp.full((2, 1), 0.7))
     decision, reward = ArmDecision(jnp.int32(1), obs.arms[1]), jnp.float32(0.7)
-    told = reward if kind is models.Hybrid else Reward(reward)
+    feedback = reward if kind is models.Hybrid else Reward(reward)
 
     def learn(t, state):
-        return learner.update(key, t, state, obs, decision, told)
+        return learner.update(key, t, state, obs, decision, feedback)
 
     state = jax.jit(lambda: jax.lax.fori_loop(jnp.int32(0), jnp.int32(rounds), learn, learner.init(key)))()
     for total in (state.arms.cross.total, state.arms.rewards.total):

@@ -61,7 +61,11 @@ ENV = HeavyTailed(dim=2, n_arms=5)
         (OFUL(dim=2), HeavyTailed(dim=2, n_arms=5, noise=noise.StudentT(df=1.5), eps=0.99), "eps must lie below 0.5"),
         (OFUL(dim=2), HeavyTailed(dim=2, n_arms=3, arms=np.zeros(3)), "arms"),
         (OFUL(dim=2), LinearLosses(dim=2), "OFUL does not run on LinearLosses: AttributeError"),
-        (OFUL(dim=2), LinearLosses(dim=2), r"; check_algorithm\(learner, environment, quick=True\) names the method"),
+        (
+            OFUL(dim=2),
+            LinearLosses(dim=2),
+            r"; check_algorithm\(learner, environment, quick=True\) may name the method",
+        ),
         (OFUL(dim=2, ridge=[0.1, 1.0]), ENV, r"; OFUL.ridge is a list, \[0.1, 1.0\]: a grid runs several values"),
         (OFUL(dim=2, ridge=(0.1, 1.0)), ENV, r"[^.]; OFUL.ridge is a tuple, \(0.1, 1.0\): a grid runs several values"),
     ],
@@ -70,6 +74,27 @@ def test_one_line_says_what_is_wrong_and_what_is_allowed(algorithm, environment,
     with pytest.raises(InputError, match=message) as error:
         simulate(algorithm, environment, 10, 2, progress=False)
     assert "\n" not in str(error.value)
+
+
+@pytree
+class _Failing(OFUL):
+    error: ClassVar[Exception] = ValueError()
+
+    def select(self, key, t, state, obs):
+        raise self.error
+
+
+@pytest.mark.parametrize(("error", "message"), [
+    (ValueError("x" * 400), r": ValueError: x{300} \.\.\.; check_algorithm"),
+    (ValueError("word " * 90), r": ValueError: (word ){59}word \.\.\.; check_algorithm"),
+    (KeyError(), ": KeyError; check_algorithm"),
+    (NotImplementedError("later"), ": NotImplementedError: later; check_algorithm"),
+    (MemoryError("no room"), ": MemoryError: no room$"),
+])  # fmt: skip
+def test_errors_of_other_code_keep_their_text(monkeypatch, error, message):
+    monkeypatch.setattr(_Failing, "error", error)
+    with pytest.raises(InputError, match=f"_Failing does not run on HeavyTailed{message}"):
+        simulate(_Failing(dim=2), ENV, 10, 2, progress=False)
 
 
 class _PlainClass:

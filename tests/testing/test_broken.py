@@ -421,7 +421,7 @@ def test_a_decision_that_the_environment_does_not_take_is_told_what_to_return():
     ("position", "value", "message"),
     [(1, 0.0, "a number of type float.. as feedback: return a"), (2, {"regret": 0.0}, "a dict as outcome: return")],
 )
-def test_an_environment_is_told_to_return_named_tuples(position, value, message):
+def test_an_environment_must_return_named_tuples(position, value, message):
     @pytree
     class Answers(HeavyTailed):
         def step(self, key, t, state, obs, decision):

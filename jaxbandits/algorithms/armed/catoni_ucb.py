@@ -26,8 +26,8 @@ from jaxbandits.numerics import elementary
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-# Fraction of the largest float that K times the score of an arm with too few plays is: above every index, but below the
-# score of arms without plays.
+# The score of an arm with too few plays is this fraction of the largest float, divided by K: above every index, but
+# below the score of arms without plays.
 _UNDECIDED = 0.25
 
 

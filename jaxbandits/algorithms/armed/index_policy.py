@@ -15,7 +15,7 @@ from jaxbandits.base.pytree import ArrayLike, pytree, static
 from jaxbandits.estimation.arms import check_count, choose_best
 from jaxbandits.types import ArmDecision, ArmObs, Reward, State
 
-_UNPLAYED = 0.5  # fraction of the largest float that the score of an arm in its first turn has: above every index
+_UNPLAYED = 0.5  # the largest score of an arm that was not played is this fraction of the largest float
 
 
 class Pulls(NamedTuple):

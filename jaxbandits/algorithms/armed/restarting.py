@@ -26,7 +26,7 @@ from jaxbandits.estimation.detectors import CUSUM, GLR, HalfWindows
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, ArmObs, AssumesNoiseScale, Reward
 
-_FORCED = 0.9  # fraction of the largest float: above every index and above the score of arms that were not played
+_FORCED = 0.9  # the score of a forced arm is this fraction of the largest float, above all other scores
 
 
 class RestartState(NamedTuple):

@@ -140,9 +140,10 @@ def run(
     measured = Measurements(results, times)
     here = {label for learners in declared.values() for label in learners}
     left_out = {*without, *(label for claim in experiment.claims for label in claim.labels if label not in here)}
-    timing |= experiment.timed is None  # then a claim about times is never measured, whatever the run
+    expects_times = timing or experiment.timed is None  # without `timed`, a claim about times is a fault in every run
     judged = tuple(
-        judge(claim, measured, horizon >= experiment.horizon, preset, left_out, timing) for claim in experiment.claims
+        judge(claim, measured, horizon >= experiment.horizon, preset, left_out, expects_times)
+        for claim in experiment.claims
     )
     standing = experiment.standing_in(panels)
     judged = tuple(

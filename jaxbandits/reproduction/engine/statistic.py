@@ -317,7 +317,12 @@ def point_difference(
 
     The panel must have a single label, whose algorithm is swept.
     """
-    trials = _check_scalars(measured.results[panel].one(None), metric)
+    result = measured.results[panel]
+    if len(result.trials) != 1:
+        raise InputError(
+            f"panel {panel} must have a single label, whose algorithm is swept; it has {', '.join(result)}"
+        )
+    trials = _check_scalars(result.one(None), metric)
     rows = [trials.index(point) for point in (first, second)]
     good = trials.usable(metric)[rows].all(axis=0)
     a, b = trials.final(metric)[rows][:, good]

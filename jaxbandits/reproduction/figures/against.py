@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxbandits.analysis.summary import Row
+from jaxbandits.analysis.table import mean_of
 from jaxbandits.base.text import count_of
 from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine.figures import Against
@@ -45,7 +46,7 @@ def draw(drawing: Against, plt: ModuleType, report: Report) -> "Figure":
         ax.errorbar(xs, mean, [mean - low, high - mean], label=label, capsize=2, markersize=5, **look)
     if bounds:
         ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="theory")
-    ax.set(xlabel=drawing.axis, ylabel=f"mean {metric.replace('_', ' ')}")
+    ax.set(xlabel=drawing.axis, ylabel=mean_of(metric))
     _scale(ax, sorted(set(at.values())), values)
     curves.mark_unbounded_intervals(ax, np.asarray(at_x), np.asarray(values), np.isinf(ends))
     if n_failed:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jaxbandits.analysis.table import mean_of
 from jaxbandits.base.text import count_of
 from jaxbandits.plots.curves import COLOURS, STYLES, add_to_title
 from jaxbandits.reproduction.engine.figures import Exponents
@@ -38,8 +39,8 @@ def draw(drawing: Exponents, plt: ModuleType, report: Report) -> "Figure":
             right.plot(trials.record_points, mean, color=COLOURS[j % 8], linestyle=STYLES[j % 8], label=panel.title)
     grid = np.linspace(min(at), max(at), 100)
     left.plot(grid, [drawing.theory(x) for x in grid], color="#000000", label=drawing.statement)
-    left.set(xlabel=drawing.axis, ylabel=f"growth exponent of mean {metric}")
-    right.set(xscale="log", yscale="log", xlabel="round", ylabel=f"mean {metric}")
+    left.set(xlabel=drawing.axis, ylabel=f"growth exponent of {mean_of(metric)}")
+    right.set(xscale="log", yscale="log", xlabel="round", ylabel=mean_of(metric))
     if n_failed:
         add_to_title(right, f"{count_of(n_failed, 'failed trial')} left out")
     style.open_frame(left, right)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.analysis.table import mean_of
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.text import count_of
 from jaxbandits.reproduction.engine.figures import Heatmap
@@ -42,7 +43,7 @@ def draw(drawing: Heatmap, plt: ModuleType, report: Report) -> "Figure":
         ax.set_visible(False)
     n_failed = int(trials.failures(metric).sum())
     note = f", {count_of(n_failed, 'failed trial')} left out" if n_failed else ""
-    figure.colorbar(image, ax=axes, label=f"mean {metric}, {count_of(len(trials.seeds), 'seed')}{note}", shrink=0.8)
+    figure.colorbar(image, ax=axes, label=f"{mean_of(metric)}, {count_of(len(trials.seeds), 'seed')}{note}", shrink=0.8)
     return figure
 
 

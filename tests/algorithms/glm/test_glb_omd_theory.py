@@ -54,7 +54,7 @@ def test_slack_meter_is_equation_11():
 def test_slack_is_not_measured_with_late_feedback(late):
     """The estimate then moves by the arm and the reward of another round than those of the meter's round."""
     environment, algorithm = late(GeneralizedLinear(dim=2, n_arms=5)), GLBOMD(dim=2, norm_bound=1.0)
-    assert glm_meters.lemma_4_slack(jnp.array(0.25)) is glm_meters.lemma_4_slack(0.25)  # no key of a cache by itself
+    assert glm_meters.lemma_4_slack(jnp.array(0.25)) is glm_meters.lemma_4_slack(0.25)
     with pytest.raises(InputError, match="lemma_4_slack compares the states before and after a round"):
         simulation.simulate(algorithm, environment, 9, 1, meters=[glm_meters.lemma_4_slack()], progress=False)
 

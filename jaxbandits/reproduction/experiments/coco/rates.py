@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jaxbandits.analysis.table import mean_of
 from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball
 from jaxbandits.plots import curves
@@ -98,7 +99,7 @@ class Rates:
                 ax.plot(horizons, line, color="#888888", linewidth=0.8, linestyle="--")
                 ax.annotate(f"$T^{{{exponent:.2g}}}$", (horizons[0], line[0]), fontsize=7, color="#666666", va="bottom")
             ax.spines[["top", "right"]].set_visible(False)
-            ax.set(xscale="log", yscale="log", xlabel="T", ylabel=f"mean {metric.replace('_', ' ')} after T rounds")
+            ax.set(xscale="log", yscale="log", xlabel="T", ylabel=f"{mean_of(metric)} after T rounds")
         handles = axes[0][0].get_legend_handles_labels()
         figure.legend(*handles, loc="outside right center", frameon=False, fontsize="small")
         return figure
