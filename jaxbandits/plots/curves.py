@@ -198,6 +198,11 @@ def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
     return name + (f" [{count_of(n_seeds, 'seed')}]" if n_seeds < most_seeds else "") + failed_text(failed)
 
 
+def omitted_text(failed: int) -> str:
+    """Return a note that counts the failed trials that a figure omits; "" if there are none."""
+    return f"{count_of(failed, 'failed trial')} left out" if failed else ""
+
+
 def failed_text(failed: int) -> str:
     """Return the end of a legend that counts failed trials; "" if there are none."""
     return f" [{failed} failed]" if failed else ""
@@ -264,8 +269,7 @@ def heatmap(
         _print_numbers(ax, means, image)
     if len(finite):
         _mark(ax, np.nanargmin(means) if minimise else np.nanargmax(means), means.shape)
-    if failed:
-        add_to_title(ax, f"{count_of(failed, 'failed trial')} left out")
+    add_to_title(ax, omitted_text(failed))
     ax.set_xticks(range(len(columns)), ticks(columns), rotation=45)
     ax.set_yticks(range(len(rows)), ticks(rows))
     ax.set_xlabel(first)
@@ -294,9 +298,10 @@ def _mark(ax: "Axes", best: np.integer, shape: tuple[int, ...]) -> None:
 
 
 def add_to_title(ax: "Axes", note: str) -> None:
-    """Append a note to the title of axes."""
+    """Append a note to the title of axes; "" changes nothing."""
     title = ax.get_title()
-    ax.set_title(f"{title}; {note}" if title else note, fontsize="small")
+    if note:
+        ax.set_title(f"{title}; {note}" if title else note, fontsize="small")
 
 
 def mark_unbounded_intervals(ax: "Axes", x: np.ndarray, y: np.ndarray, is_unbounded: np.ndarray) -> None:

@@ -86,12 +86,14 @@ def test_proportions_need_a_unique_best_arm():
     assert time == pytest.approx(1.0 / np.log(2.0))
 
 
-@pytest.mark.parametrize("best", [0.3, 0.02, 1e-5, 1e-12])
-def test_proportions_of_arms_whose_other_means_are_zero(best):
+@pytest.mark.parametrize(("best", "other"), [
+    (0.3, 0.0), (0.02, 0.0), (1e-5, 0.0), (1e-12, 0.0), (0.3, 1e-300), (0.02, 1e-200),
+])  # fmt: skip
+def test_proportions_of_arms_whose_other_means_are_nearly_zero(best, other):
     """Against a fine grid: the rate of both arms is w kl(mu, m) + (1 - w) kl(0, m) for m = w mu."""
     w = np.linspace(0.3, 0.5, 20_001)
     rate = [s * classics.divergence(best, s * best) + (1.0 - s) * classics.divergence(0.0, s * best) for s in w]
-    found, time = classics.optimal_proportions([best, 0.0])
+    found, time = classics.optimal_proportions([best, other])
     assert found[0] == pytest.approx(w[np.argmax(rate)], abs=2e-5)
     assert time == pytest.approx(1.0 / np.max(rate), rel=1e-8)
 

@@ -20,7 +20,7 @@ from jaxbandits.estimation.arms import check_count
 from jaxbandits.numerics import first_axis, rng
 from jaxbandits.types import ArmDecision, ArmObs, PlayerRewards, Reward, TeamDecision
 
-_UNPLAYED = 1e30  # above every index
+_UNPLAYED = 0.5  # the index of an arm that a player has not played is this fraction of the largest float
 
 
 class Draws(NamedTuple):
@@ -90,7 +90,7 @@ class TeamPolicy(abc.ABC):
         policy_key, arm_key, note_key = jax.random.split(key, 3)
         return PlayerState(
             pulls=jax.tree.map(lambda x: jnp.broadcast_to(x, (self.n_players, *x.shape)), self.policy.init(policy_key)),
-            index=jnp.full((self.n_players, self.n_arms), _UNPLAYED),
+            index=jnp.full((self.n_players, self.n_arms), _highest(jnp.result_type(float))),
             arm=rng.randints(arm_key, self.n_arms, self.n_players),
             note=self.first_notes(note_key),
         )
@@ -112,9 +112,10 @@ class TeamPolicy(abc.ABC):
             played = ArmDecision(arm, arm)  # the policy reads no features
             pulls = self.policy.update(key, t, own.pulls, obs, played, Reward(self.learning_signal(sensed)))
             index = index_of(self.policy, t + 1, pulls)
-            index = jnp.where(pulls.count < self.policy.first_pulls, _UNPLAYED, index)
+            highest = _highest(index.dtype)
+            index = jnp.where(pulls.count < self.policy.first_pulls, highest, index)
             if obs.mask is not None:  # otherwise players would claim an arm that is never available
-                index = jnp.where(obs.mask, index, -_UNPLAYED)
+                index = jnp.where(obs.mask, index, -highest)
             arm, note = self.move(draws, own._replace(arm=arm), index, sensed.collided)
             return PlayerState(pulls, index, arm, note)
 
@@ -122,6 +123,11 @@ class TeamPolicy(abc.ABC):
         ties = rng.uniforms(tie_key, self.n_players * self.n_arms).reshape(self.n_players, self.n_arms)
         draws = Draws(ties, rng.uniforms(choice_key, self.n_players))
         return jax.vmap(after)(draws, state, decision.index, feedback)
+
+
+def _highest(dtype: Any) -> float:
+    """Return the index of arms without plays, which is above every index."""
+    return _UNPLAYED * float(jnp.finfo(dtype).max)
 
 
 def require_index_policy(team: Any) -> None:

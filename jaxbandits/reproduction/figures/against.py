@@ -10,7 +10,6 @@ import numpy as np
 
 from jaxbandits.analysis.summary import Row
 from jaxbandits.analysis.table import mean_of
-from jaxbandits.base.text import count_of
 from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine.figures import Against
 from jaxbandits.reproduction.engine.run import Report
@@ -49,8 +48,7 @@ def draw(drawing: Against, plt: ModuleType, report: Report) -> "Figure":
     ax.set(xlabel=drawing.axis, ylabel=mean_of(metric))
     _scale(ax, sorted(set(at.values())), values)
     curves.mark_unbounded_intervals(ax, np.asarray(at_x), np.asarray(values), np.isinf(ends))
-    if n_failed:
-        curves.add_to_title(ax, f"{count_of(n_failed, 'failed trial')} left out")
+    curves.add_to_title(ax, curves.omitted_text(n_failed))
     figure.legend(fontsize="small", frameon=False, loc="outside right center")
     style.open_frame(ax)
     return figure

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxbandits.base.text import count_of
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine.figures import Bound
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.engine.statistic import check_single_point
@@ -34,8 +35,8 @@ def draw(drawing: Bound, plt: ModuleType, report: Report) -> "Figure":
             limit = np.median(trials.get(drawing.bound)[0, good], axis=0)
             ax.plot(trials.record_points, limit, color="#000000", linestyle="--", label="bound")
         seeds = max(len(trials.seeds) for trials in result.trials.values())
-        note = f", {count_of(n_failed, 'failed trial')} left out" if n_failed else ""
-        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{count_of(seeds, 'seed')}{note}")
+        note = ", ".join(filter(None, (count_of(seeds, "seed"), curves.omitted_text(n_failed))))
+        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{note}")
     style.open_frame(*axes[0])
     axes[0][0].set_ylabel(metric.replace("_", " "))
     axes[0][0].legend(fontsize="small", frameon=False)

@@ -43,8 +43,8 @@ def draw(drawing: Curves, plt: ModuleType, report: Report) -> "Figure":
         for band in bands:
             ax = axes[f"{band}:{name}"]
             n_failed = _panel(drawing, report, name, band, ax)
-            note = f"\n{count_of(n_failed, 'failed trial')} left out" if n_failed else ""
-            ax.set_title(panel.title + note if band == bands[0] else "")
+            title = "\n".join(filter(None, (panel.title, curves.omitted_text(n_failed))))
+            ax.set_title(title if band == bands[0] else "")
     for i, times in enumerate(timed):
         cost.per_round(axes[f"time:{i}"], times, report.order(drawing.not_drawn))
     seeds = max(len(trials.seeds) for result in report.results.values() for trials in result.trials.values())

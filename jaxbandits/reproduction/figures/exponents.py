@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxbandits.analysis.table import mean_of
-from jaxbandits.base.text import count_of
-from jaxbandits.plots.curves import COLOURS, STYLES, add_to_title
+from jaxbandits.plots.curves import COLOURS, STYLES, add_to_title, omitted_text
 from jaxbandits.reproduction.engine.figures import Exponents
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.engine.statistic import exponent
@@ -41,8 +40,7 @@ def draw(drawing: Exponents, plt: ModuleType, report: Report) -> "Figure":
     left.plot(grid, [drawing.theory(x) for x in grid], color="#000000", label=drawing.statement)
     left.set(xlabel=drawing.axis, ylabel=f"growth exponent of {mean_of(metric)}")
     right.set(xscale="log", yscale="log", xlabel="round", ylabel=mean_of(metric))
-    if n_failed:
-        add_to_title(right, f"{count_of(n_failed, 'failed trial')} left out")
+    add_to_title(right, omitted_text(n_failed))
     style.open_frame(left, right)
     for ax in (left, right):
         ax.legend(fontsize="small", frameon=False)

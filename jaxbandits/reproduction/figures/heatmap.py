@@ -10,6 +10,7 @@ import numpy as np
 from jaxbandits.analysis.table import mean_of
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.text import count_of
+from jaxbandits.plots.curves import omitted_text
 from jaxbandits.reproduction.engine.figures import Heatmap
 from jaxbandits.reproduction.engine.run import Report
 
@@ -41,9 +42,8 @@ def draw(drawing: Heatmap, plt: ModuleType, report: Report) -> "Figure":
         ax.grid(visible=False)
     for ax in list(axes.flat)[len(pairs) :]:
         ax.set_visible(False)
-    n_failed = int(trials.failures(metric).sum())
-    note = f", {count_of(n_failed, 'failed trial')} left out" if n_failed else ""
-    figure.colorbar(image, ax=axes, label=f"{mean_of(metric)}, {count_of(len(trials.seeds), 'seed')}{note}", shrink=0.8)
+    notes = (mean_of(metric), count_of(len(trials.seeds), "seed"), omitted_text(int(trials.failures(metric).sum())))
+    figure.colorbar(image, ax=axes, label=", ".join(filter(None, notes)), shrink=0.8)
     return figure
 
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxbandits.base.text import count_of
 from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine.figures import Shares
 from jaxbandits.reproduction.engine.run import Report
@@ -34,8 +33,7 @@ def draw(drawing: Shares, plt: ModuleType, report: Report) -> "Figure":
     if drawing.mark is not None:
         ax.axvline(drawing.mark, color="#000000", linewidth=0.8)
     ax.set(xscale="log", xlabel=metric.replace("_", " "), ylabel="share of trials at or below", ylim=(0.0, 1.02))
-    if n_failed:
-        curves.add_to_title(ax, f"{count_of(n_failed, 'failed trial')} left out")
+    curves.add_to_title(ax, curves.omitted_text(n_failed))
     figure.legend(fontsize="small", frameon=False, loc="outside right center")
     style.open_frame(ax)
     return figure

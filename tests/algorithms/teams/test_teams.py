@@ -9,7 +9,7 @@ import scipy.stats as st
 from jaxbandits import operators, simulate
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.teams.team_policy import PlayerState, draw_arm_of, order_arms
-from jaxbandits.armed import DUCB, ETC, KLUCB, UCB1, BernoulliArms, EpsGreedy, Exp3, ThompsonBeta
+from jaxbandits.armed import AOUCB, DUCB, ETC, KLUCB, UCB1, BernoulliArms, EpsGreedy, Exp3, ThompsonBeta
 from jaxbandits.base.errors import InputError
 from jaxbandits.teams import MCTopM, MultiplePlay, MusicalChairs, RandTopM, RhoRand, Selfish, SharedArms
 from jaxbandits.types import IndexObs, PlayerRewards, TeamDecision
@@ -75,6 +75,14 @@ def test_players_claim_no_arm_that_is_never_available(learner, rng, key):
     coins = (rng.uniform(size=(2_000, K)) < [0.9, 0.1, 0.7, 0.6, 0.8]).astype(float)
     arms = np.asarray(play(learner, coins, key, jnp.array([False, True, True, True, True])).arm)[1_000:-1]
     assert np.mean([len({*arms[t]} & {2, 3, 4}) == P for t in range(len(arms))]) > 0.7
+
+
+@pytest.mark.parametrize("rule", [RandTopM, Selfish])
+def test_players_try_all_arms_however_large_indices_are(rule, key):
+    """The index of an arm with plays is about 1e50 here; a score of 1e30 for arms without plays came after it."""
+    learner = rule(policy=AOUCB(n_arms=K, noise_scale=1e50), n_players=1)
+    pulls = play(learner, jnp.ones((4 * K, K)), key).pulls
+    assert (pulls.count[-1] > 0.0).all()
 
 
 @pytest.mark.slow
