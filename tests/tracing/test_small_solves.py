@@ -202,12 +202,12 @@ def test_eigh_of_a_trial_does_not_depend_on_the_others(dtype, rng):
     """The others need no rotation, or more of them than the trial."""
     a = rng.standard_normal((5, 5, TRIALS))
     a = a + a.swapaxes(0, 1)
-    alone, beside = np.zeros_like(a), a * 10.0 ** np.subtract.outer(np.arange(5), np.arange(5))[:, :, None]
+    alone, together = np.zeros_like(a), a * 10.0 ** np.subtract.outer(np.arange(5), np.arange(5))[:, :, None]
     for k in range(TRIALS):
-        alone[..., k] = beside[..., k] = a[..., k]
-        for x, y in zip(eigh(alone.astype(dtype)), eigh(beside.astype(dtype)), strict=True):
+        alone[..., k] = together[..., k] = a[..., k]
+        for x, y in zip(eigh(alone.astype(dtype)), eigh(together.astype(dtype)), strict=True):
             np.testing.assert_array_equal(x[..., k], y[..., k])
-        alone[..., k], beside[..., k] = 0.0, beside[..., (k + 1) % TRIALS]
+        alone[..., k], together[..., k] = 0.0, together[..., (k + 1) % TRIALS]
 
 
 def test_eigh_is_nan_where_an_entry_is_not_finite():

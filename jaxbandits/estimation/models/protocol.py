@@ -109,7 +109,7 @@ def find_fixed_arms_model(model: Any) -> Any:
 
 
 def find_shared_features_model(model: Any) -> Any:
-    """Return the model, or the first model inside it, that reads features of arms besides a context; None if none."""
+    """Return the model, or the first model inside it, that reads a context and features of arms; None if none does."""
     return next((part for part in _parts(model) if hasattr(part, "shared_dim")), None)
 
 
