@@ -340,6 +340,17 @@ def replace(obj: T, path: str, value: object) -> T:
     return set_field(obj, path, value)
 
 
+def lists_to_arrays(obj: object, *names: str) -> None:
+    """Convert fields that hold lists of numbers, as in a sweep file, to arrays; JAX would treat a list as a pytree.
+
+    A class whose fields may be arrays calls this function in its `__post_init__`.
+    """
+    for name in names:
+        value = getattr(obj, name)
+        if isinstance(value, (list, tuple)) and is_real(value):
+            object.__setattr__(obj, name, np.asarray(value, float))  # whole numbers would wrap around in formulas
+
+
 def set_field(obj: T, path: str, value: object) -> T:
     """Return a copy of an object in which the field at a dotted path is replaced, whatever its kind."""
     name, _, inner_path = path.partition(".")

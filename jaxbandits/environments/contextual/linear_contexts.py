@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import param, pytree, static
-from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
+from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise, draw
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -69,7 +69,7 @@ class LinearContexts:
         if self.shared_dim:
             means = means + obs.arms @ state.beta
         mean = means[decision.index]
-        return state, Reward(mean + self.noise.sample(key)), RegretOutcome(largest(means, obs.mask) - mean)
+        return state, Reward(mean + draw(self.noise, key)), RegretOutcome(largest(means, obs.mask) - mean)
 
     def admits(self, state: LinearContextsState, obs: ContextObs, decision: ArmDecision) -> jax.Array:
         """Return True if the index of the arm is in range."""

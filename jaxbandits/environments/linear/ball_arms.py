@@ -13,10 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, static
+from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise, draw
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -43,9 +42,7 @@ class BallArms:
     )
 
     def __post_init__(self) -> None:
-        """Convert a list, as in a sweep file, to an array, since JAX would treat the list as a pytree."""
-        if isinstance(self.theta, (list, tuple)) and ranges.is_real(self.theta):
-            object.__setattr__(self, "theta", np.asarray(self.theta))
+        lists_to_arrays(self, "theta")
 
     @classmethod
     def example(cls) -> "BallArms":
@@ -78,7 +75,7 @@ class BallArms:
         del t
         mean = decision.x @ state.theta
         best = largest(obs.arms @ state.theta)
-        return state, Reward(mean + self.noise.sample(key)), RegretOutcome(regret=best - mean)
+        return state, Reward(mean + draw(self.noise, key)), RegretOutcome(regret=best - mean)
 
     def admits(self, state: BallArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
         """Return True if the index of the arm is in range."""

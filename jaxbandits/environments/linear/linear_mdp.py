@@ -18,7 +18,7 @@ from jax import lax
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
-from jaxbandits.environments.linear.noise import Noise, StudentT, check_moment, check_noise
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_moment, check_noise, draw
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.numerics import planning, rng
 from jaxbandits.types import MDPObs, PolicyDecision, Recommendation, ScaledEpisode
@@ -131,7 +131,7 @@ class LinearMDP:
         def move(place: jax.Array, row: PyTree) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
             h, actions, means = row
             for_step, pair = jax.random.fold_in(key, h), (place, actions[place])
-            reward = means[pair] + self.noise.sample(for_step)
+            reward = means[pair] + draw(self.noise, for_step)
             following = rng.categorical(for_step, state.transitions[pair], counter=1)  # the noise uses counter 0
             return following, (state.features[pair], reward)
 

@@ -9,6 +9,7 @@ w. States are unbounded, so no bound on $||z||$ that a learner assumes is certai
 inputs, and $p = n + m$.
 """
 
+import functools
 from typing import ClassVar, NamedTuple
 
 import jax
@@ -18,7 +19,7 @@ import numpy as np
 from jaxbandits.base import ranges, trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.environments.linear.noise import Noise, StudentT, check_moment, check_noise
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_moment, check_noise, draw
 from jaxbandits.numerics import rng
 from jaxbandits.types import Prediction, Recommendation, ScaledNextState, SystemObs
 
@@ -108,7 +109,7 @@ class LinearSystem:
     ) -> tuple[LinearSystemState, ScaledNextState, ExcessOutcome]:
         del t
         n_states = len(state.state)
-        noise = jax.vmap(self.noise.sample)(jax.random.split(key, n_states)) * self._factors(n_states)
+        noise = jax.vmap(functools.partial(draw, self.noise))(jax.random.split(key, n_states)) * self._factors(n_states)
         mean = state.rows @ obs.regressor
         following = mean + noise
         error = decision.next_state - mean

@@ -2,7 +2,7 @@
 
 `sample(key)` draws one value with mean zero; `scale(eps)` is (E |noise|^{1+eps})^{1/(1+eps)}, which is infinite if the
 order 1 + eps is at least `tail_index`. All fields are traced, so that tail indices can be swept. `spread` is a factor
-of every draw.
+of every draw. Fields are numbers; in the noise of `NoisyArms` they may be arrays `[K]` with one entry per arm.
 
 A user-defined distribution is a `pytree` class with the members `sample`, `scale` and `tail_index`. Its `sample` must
 not use the block of the key at counter 1 (`numerics.rng`): environments draw random noise scales and transitions from
@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.elementary import log_gamma
 
@@ -45,7 +45,18 @@ def check_noise(noise: object, name: str) -> None:
         )
 
 
-def check_moment(noise: "Noise", eps: ArrayLike, name: str, advice: str = "") -> None:
+def draw(noise: Noise, key: jax.Array) -> jax.Array:
+    """Draw one value `[]`; raise `InputError` if the fields of the noise are arrays."""
+    value = noise.sample(key)
+    if jnp.ndim(value):
+        raise InputError(
+            f"the fields of the noise must be numbers, but {type(noise).__name__} draws arrays of shape "
+            f"{list(jnp.shape(value))}; only NoisyArms takes arrays [K], with one entry per arm"
+        )
+    return value
+
+
+def check_moment(noise: Noise, eps: ArrayLike, name: str, advice: str = "") -> None:
     """Raise `InputError` unless the noise has a moment of order 1 + eps.
 
     Args:
@@ -69,13 +80,13 @@ def check_moment(noise: "Noise", eps: ArrayLike, name: str, advice: str = "") ->
 
 
 def sample_with_scale(
-    noise: "Noise", key: jax.Array, scale: jax.Array, decades: ArrayLike | None
+    noise: Noise, key: jax.Array, scale: jax.Array, decades: ArrayLike | None
 ) -> tuple[jax.Array, jax.Array]:
     """Return a draw of `a * noise` and its moment scale `a * scale`.
 
     If `decades` is None, a is 1; otherwise log10 a is uniform on (0, decades).
     """
-    value = noise.sample(key)
+    value = draw(noise, key)
     if decades is None:
         return value, scale
     factor = jnp.exp(math.log(10.0) * decades * rng.uniform(key, counter=1))  # a second counter of the same key
@@ -87,6 +98,9 @@ class Gaussian:
     """Normal noise of standard deviation `spread`."""
 
     spread: ArrayLike = param(1.0, "[0, inf)", "standard deviation")
+
+    def __post_init__(self) -> None:
+        lists_to_arrays(self, "spread")
 
     @property
     def tail_index(self) -> ArrayLike:
@@ -108,6 +122,9 @@ class StudentT:
 
     df: ArrayLike = param(2.1, "(1, inf)", "degrees of freedom")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
+
+    def __post_init__(self) -> None:
+        lists_to_arrays(self, "df", "spread")
 
     @property
     def tail_index(self) -> ArrayLike:
@@ -153,6 +170,9 @@ class Pareto:
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
 
+    def __post_init__(self) -> None:
+        lists_to_arrays(self, "shape", "spread")
+
     @property
     def tail_index(self) -> ArrayLike:
         return self.shape
@@ -181,6 +201,9 @@ class Lomax:
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
 
+    def __post_init__(self) -> None:
+        lists_to_arrays(self, "shape", "spread")
+
     @property
     def tail_index(self) -> ArrayLike:
         return self.shape
@@ -204,6 +227,9 @@ class Fisk:
 
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
+
+    def __post_init__(self) -> None:
+        lists_to_arrays(self, "shape", "spread")
 
     @property
     def tail_index(self) -> ArrayLike:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import jax
 
 from jaxbandits.base.pytree import param, pytree
-from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
+from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise, draw
 from jaxbandits.environments.operators.operator import Operator, example_environment, require_single_reward
 from jaxbandits.types import Decision, Feedback, Obs, Outcome, Reward, State
 
@@ -40,7 +40,7 @@ class Noisy(Operator):
         self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
     ) -> tuple[State, Feedback, Outcome]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        reward = require_single_reward(self, feedback).reward + self.noise.sample(self._own(key))
+        reward = require_single_reward(self, feedback).reward + draw(self.noise, self._own(key))
         return state, Reward(reward), outcome
 
 

@@ -46,6 +46,33 @@ def test_rewards_and_regret(key):
         assert (regret == 0.0).all()
 
 
+LAWS = {
+    "normal": (noise.Gaussian(spread=[0.5, 2.0]), [noise.Gaussian(spread=s) for s in (0.5, 2.0)]),
+    "t": (noise.StudentT(df=np.array([2.1, 9.0])), [noise.StudentT(df=df) for df in (2.1, 9.0)]),
+    "lomax": (noise.Lomax(shape=(3, 4), spread=[1, 2]), [noise.Lomax(shape=k, spread=k - 2) for k in (3, 4)]),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_fields_of_the_noise_may_have_one_entry_per_arm(law, key):
+    """The rewards of an arm are those of the noise whose fields are the numbers of this arm."""
+    per_arm, of_each = LAWS[law]
+    for arm, alone in enumerate(of_each):
+        ours, _ = rewards_of_arm(as_arrays(NoisyArms.from_means([0.5, 0.1], noise=per_arm)), arm, key, draws=20)
+        theirs, _ = rewards_of_arm(as_arrays(NoisyArms.from_means([0.5, 0.1], noise=alone)), arm, key, draws=20)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def test_noise_of_another_number_of_arms_is_one_clear_line():
+    three = noise.Gaussian(spread=np.ones(3))
+    message = r"must be numbers, or arrays \[2\] with one entry per arm, got a Gaussian whose draws have shape \[3\]"
+    with pytest.raises(InputError, match=message):
+        simulate(UCB1(n_arms=2), NoisyArms.from_means([0.5, 0.1], noise=three), 5, 1, progress=False)
+    env = operators.with_noise(BernoulliArms.from_means([0.5, 0.1, 0.2]), three)
+    with pytest.raises(InputError, match=r"must be numbers, but Gaussian draws arrays of shape \[3\]; only NoisyArms"):
+        simulate(UCB1(n_arms=3), env, 5, 1, progress=False)
+
+
 def test_drawn_means_differ_between_trials():
     env = BernoulliArms(n_arms=3)
     means = jax.jit(jax.vmap(lambda k: env.init(k).theta))(jax.random.split(jax.random.key(0), 5_000))
