@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
 
@@ -21,23 +21,41 @@ class Box:
     low: ArrayLike = param(-1.0, "(-inf, inf)", "lower bounds, less than high: one number, or [d]")
     high: ArrayLike = param(1.0, "(-inf, inf)", "upper bounds: one number, or [d]")
 
+    def __post_init__(self) -> None:
+        lists_to_arrays(self, "low", "high")
+
     def check(self) -> None:
-        shape = np.shape(points.zeros(self.dim))
-        for name, bound in (("low", self.low), ("high", self.high)):
-            if isinstance(bound, (list, tuple)):
-                raise InputError(f"Box.{name} must be a number or an array, got a {type(bound).__name__}")
-            if np.shape(bound) not in ((), shape):
-                raise InputError(
-                    f"Box.{name} must be a number or an array of shape {shape}, got shape {np.shape(bound)}"
-                )
+        if not self._is_sweep:
+            self._check_shapes()
         low, high = np.asarray(self.low), np.asarray(self.high)
+        if low.ndim and high.ndim:  # in a sweep, numbers for some points against arrays
+            axes = max(low.ndim, high.ndim)
+            low, high = (a.reshape(a.shape + (1,) * (axes - a.ndim)) for a in (low, high))
         empty = ~(low < high)
         if empty.any():
             low, high = (np.broadcast_to(a, empty.shape)[empty][0] for a in (low, high))
             raise InputError(f"Box.low must lie below Box.high, got {low} and {high}")
 
+    def _check_shapes(self) -> None:
+        shape = np.shape(points.zeros(self.dim))
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if np.shape(bound) not in ((), shape):
+                raise InputError(
+                    f"Box.{name} must be a number or an array of shape {shape}, got shape {np.shape(bound)}"
+                )
+
+    @property
+    def _is_sweep(self) -> bool:
+        """True if the bounds have one value per point of a sweep, where both have a first axis of the same length."""
+        shape, low, high = np.shape(points.zeros(self.dim)), np.shape(self.low), np.shape(self.high)
+        if {low, high} <= {(), shape} or not (low and high):
+            return False
+        return low[0] == high[0] and {low[1:], high[1:]} <= {(), shape}
+
     @property
     def diameter(self) -> ArrayLike:
+        if self._is_sweep:
+            return jax.vmap(lambda box: box.diameter)(self)
         return jnp.linalg.norm(points.zeros(self.dim) + (points.as_floats(self.high) - points.as_floats(self.low)))
 
     def zero(self, shape: Shape) -> jax.Array:
@@ -50,6 +68,8 @@ class Box:
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
         """Return half the length of the shortest side."""
+        if self._is_sweep:
+            return jax.vmap(lambda box: box.inner_radius(shape))(self)
         return 0.5 * jnp.min(jnp.asarray(points.as_floats(self.high)) - points.as_floats(self.low))
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
@@ -66,6 +86,7 @@ class Box:
 
     def project(self, x: jax.Array) -> jax.Array:
         """Return the nearest point `[d]` of the box, by clipping every coordinate."""
+        self._check_shapes()
         return jnp.clip(x, self.low, self.high)
 
     def contains(self, x: jax.Array) -> jax.Array:
@@ -74,6 +95,7 @@ class Box:
 
     @property
     def _middle(self) -> ArrayLike:
+        self._check_shapes()
         return 0.5 * points.as_floats(self.low) + 0.5 * points.as_floats(self.high)
 
     @property

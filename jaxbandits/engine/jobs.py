@@ -281,8 +281,10 @@ def _check_arrays(job: Job) -> None:
         owner = job.environment if of_environment else job.algorithm
         value = functools.reduce(getattr, name.split("."), owner)
         if kind == "static" or (value is not None and not np.ndim(value)):
+            advice = f" (or create {type(owner).__name__} with an array in this field, if it takes arrays)"
             raise InputError(
                 f"{type(owner).__name__}.{name} is not an array: a grid over it must list numbers, such as [1, 2]"
+                f"{advice * (kind != 'static')}"
             )
 
 

@@ -9,6 +9,8 @@
     means = { values = [[0.6, 0.5], [0.6, 0.4]] }      arrays, which results call 0 and 1
     means.values = { easy = [0.9, 0.1], hard = [0.6, 0.5] }    arrays with names
 
+A list without `values` is one array, for a field that takes arrays: `means = [0.6, 0.5]`.
+
 The points are the product of the fields; fields with the same `zip` count as one.
 """
 

@@ -21,6 +21,7 @@ Types and fields are named as in specifications (`jaxbandits.to_spec`); swept fi
 """
 
 import copy
+import functools
 import os
 import tomllib
 from collections.abc import Sequence
@@ -182,7 +183,9 @@ def _object(role: str, name: str, table: JsonObject, source: str) -> tuple[Any, 
     obj = catalogue.from_spec(spec, where=where)
     defaults = {row.name: row.value for row in field_table(type(obj))}
     for field in swept:
-        if isinstance(field.values[0], ArrayValue) and isinstance(defaults.get(field.path), (int, float)):
+        if not isinstance(field.values[0], ArrayValue) or not isinstance(defaults.get(field.path), (int, float)):
+            continue
+        if isinstance(functools.reduce(getattr, field.path.split("."), obj), list):  # else the class takes arrays
             raise InputError(f"{field.where}: is not an array: its values must be numbers, such as [1, 2]")
     for members in fields.groups(swept):
         for i in range(1, min(_MAX_CHECKED, *(len(field.values) for field in members))):

@@ -358,9 +358,10 @@ def test_what_sets_can_do():
         (L1Ball(radius=0.0), "L1Ball.radius"),
         (Simplex(total=-1.0), "Simplex.total"),
         (Box(dim=2, low=1.0, high=1.0), "Box.low must lie below Box.high, got 1.0 and 1.0"),
-        (Box(dim=2, low=[0.0, 0.0]), "Box.low must be a number or an array, got a list"),
+        (Box(dim=2, low=[0.0]), r"Box.low must be .* array of shape \(2,\), got shape \(1,\)"),
+        (Box(dim=2, low=[[0.0], [0.0, 1.0]]), "Box.low must be a number in"),
         (Box(dim=2, low=np.zeros(2), high=np.ones(3)), r"Box.high must be .* array of shape \(2,\), got shape \(3,\)"),
-        (Box(dim=3, low=np.zeros(1), high=np.ones(1)), r"Box.low must be .* array of shape \(3,\), got shape \(1,\)"),
+        (Box(dim=3, low=np.zeros(2), high=np.ones((2, 2))), r"Box.low must be .* array of shape \(3,\), got"),
         (Box(dim=(2, 2), low=np.zeros(2)), r"Box.low must be .* array of shape \(2, 2\), got shape \(2,\)"),
         (CappedSimplex(dim=2, total=3.0), "CappedSimplex.total must be at most 2 .dim. times the cap, got 3 times"),
         (Polytope(vertices=np.ones(3)), r"Polytope.vertices must have shape \[n, d\]"),
@@ -370,6 +371,21 @@ def test_what_sets_can_do():
 def test_refuses(domain, message):
     with pytest.raises(InputError, match=message):
         validate(domain)
+
+
+def test_boxes_of_a_sweep_are_valid_and_measured_one_by_one():
+    """In a sweep, each bound has a first axis, which may be as long as the dimension."""
+    for n in (1, 2, 3):
+        low, high = -np.arange(1.0, n + 1.0), np.tile([1.0, 2.0], (n, 1))
+        ours = Box(dim=2, low=low, high=high)
+        validate(ours)
+        alone = [Box(dim=2, low=low[i], high=high[i]) for i in range(n)]
+        np.testing.assert_allclose(ours.diameter, [box.diameter for box in alone], rtol=1e-6)
+        np.testing.assert_allclose(ours.inner_radius(2), [box.inner_radius(2) for box in alone])
+        with pytest.raises(InputError, match=r"Box.low must lie below Box.high"):
+            validate(Box(dim=2, low=low + 2.0, high=high))
+    with pytest.raises(InputError, match=r"Box.low must be .* array of shape \(2,\), got shape \(3,\)"):
+        Box(dim=2, low=np.zeros(3), high=np.ones(3)).zero(2)  # valid as a sweep only
 
 
 @pytest.mark.slow_after_first

@@ -1,5 +1,7 @@
 """Sweep files are read strictly: every mistake is one line that names the file, the table and the key."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,42 @@ def test_arrays_are_swept_alone_and_with_their_sizes(write):
         with pytest.raises(InputError, match=message) as error:
             file.make_sweep(file.read(write(wrong)))
         assert str(error.value).startswith(str(write(wrong)))
+
+
+@pytest.mark.parametrize(
+    ("field", "table", "path"),
+    [
+        ("algorithms", 'type = "oco/msmwc"\nn_experts = 2\nloss_range = {}', "loss_range"),
+        (
+            "algorithms",
+            'type = "oco/ogd"\ndim = 2\ndomain = {{ type = "domain/box", dim = 2, low = {} }}',
+            "domain.low",
+        ),
+        ("environments", 'type = "armed/sleeping_arms"\nn_arms = 2\nawake = {}', "awake"),
+        (
+            "environments",
+            'type = "armed/noisy_arms"\nn_arms = 2\nnoise={{type="noise/gaussian", spread={}}}',
+            "noise.spread",
+        ),
+        ("environments", 'type = "glm/generalized_linear"\ndim = 2\nn_arms = 2\ncenter = {}', "center"),
+    ],
+)
+def test_a_list_is_one_array_and_a_list_of_lists_several(field, table, path, write):
+    one, other = [0.25, 0.5], [0.5, 0.75]
+    for values in (one, f"{{ values = [{one}, {other}] }}"):
+        tables = {
+            "algorithms": '[algorithms.a]\ntype = "armed/ucb1"\nn_arms = 2',
+            "environments": '[environments.e]\ntype = "armed/bernoulli_arms"\nn_arms = 2',
+        }
+        tables[field] = f"[{field}.x]\n{table.format(values)}"
+        made = file.make_sweep(file.read(write("horizon = 5\nseeds = 1\n" + "\n".join(tables.values()))))
+        (algorithm,), (environment,) = dict(made.algorithms).values(), dict(made.environment).values()
+        if values == one:
+            owner = algorithm if field == "algorithms" else environment
+            assert functools.reduce(getattr, path.split("."), owner).tolist() == one
+        else:
+            name = path if field == "algorithms" else f"environment.{path}"
+            assert [point[name].array.tolist() for point in algorithm.points] == [one, other]
 
 
 def test_overrides(write):

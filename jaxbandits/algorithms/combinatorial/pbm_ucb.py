@@ -18,7 +18,7 @@ from jaxbandits.algorithms.armed.index_policy import log_rounds
 from jaxbandits.algorithms.combinatorial.set_policy import CascadePolicy
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree
 from jaxbandits.estimation.items import item_sums
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import ArmObs, ListClicks, SetDecision
@@ -59,9 +59,7 @@ class PBMUCB(CascadePolicy):
     eps: ArrayLike = param(0.1, "[0, inf)", "eps, exploration parameter in delta_t = (1 + eps) log t")
 
     def __post_init__(self) -> None:
-        """Convert `examination` from a list (of a sweep file) to an array, since JAX would treat a list as a pytree."""
-        if isinstance(self.examination, (list, tuple)) and ranges.is_real(self.examination):
-            object.__setattr__(self, "examination", np.asarray(self.examination))
+        lists_to_arrays(self, "examination")
 
     @classmethod
     def theory(cls, *, n_items: int, examination: Any, **changes: Any) -> "PBMUCB":

@@ -17,7 +17,8 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, static
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.entropy import entropic_step
 from jaxbandits.types import Gradient, Obs, PointDecision
@@ -64,6 +65,9 @@ class MsMwC:
     )
     c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the correction a_t; 32 in the theory")
 
+    def __post_init__(self) -> None:
+        lists_to_arrays(self, "loss_range", "rate")
+
     @classmethod
     def example(cls) -> "MsMwC":
         return cls(n_experts=2)
@@ -93,5 +97,9 @@ class MsMwC:
 
     @property
     def _rate(self) -> jax.Array:
+        name = "loss_range" if self.rate is None else "rate"
+        shape = jnp.shape(getattr(self, name))
+        if shape not in ((), (1,), (self.n_experts,)):
+            raise InputError(f"MsMwC.{name} must have shape [] or [{self.n_experts}], got {list(shape)}")
         rate = 0.5 / (self.c_meta * self.loss_range) if self.rate is None else self.rate
         return jnp.broadcast_to(jnp.asarray(rate, jnp.result_type(float)), (self.n_experts,))

@@ -17,9 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, static
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import first_axis, rng
 from jaxbandits.types import AdviceObs, ArmDecision, Reward
@@ -58,9 +57,7 @@ class AdvisedArms:
     spread: ArrayLike = param(0.1, "[0, 1]", "weight of the uniform distribution in every expert's advice")
 
     def __post_init__(self) -> None:
-        """Convert a list of means to an array, since JAX would treat a list as a pytree."""
-        if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
-            object.__setattr__(self, "means", np.asarray(self.means))
+        lists_to_arrays(self, "means")
 
     @classmethod
     def example(cls) -> "AdvisedArms":

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, FieldValue, field_table, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, field_table, lists_to_arrays, param, pytree, static, validate
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -41,9 +41,7 @@ class Arms(abc.ABC):
     best: ArrayLike | None = param(None, "(-inf, inf)", "mean of the first arm, if gap is given")
 
     def __post_init__(self) -> None:
-        """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
-        if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
-            object.__setattr__(self, "means", np.asarray(self.means))
+        lists_to_arrays(self, "means")
 
     @classmethod
     def from_means(cls, means: object, **settings: FieldValue) -> Self:

@@ -12,9 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, lists_to_arrays, param, pytree
 from jaxbandits.environments.armed.arms import Arms, ArmsState
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
@@ -48,10 +47,8 @@ class SleepingArms(Arms):
     awake: ArrayLike = param(0.5, "[0, 1]", "q, probability that an arm is awake: one number, or [K]")
 
     def __post_init__(self) -> None:
-        """Convert lists, as in a sweep file, to arrays, since JAX would treat a list as a pytree."""
         super().__post_init__()
-        if isinstance(self.awake, (list, tuple)) and ranges.is_real(self.awake):
-            object.__setattr__(self, "awake", np.asarray(self.awake))
+        lists_to_arrays(self, "awake")
 
     @classmethod
     def from_means(cls, means: object, **settings: FieldValue) -> Self:

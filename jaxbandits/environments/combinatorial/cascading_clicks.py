@@ -13,9 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, require_defaults, static, validate
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, require_defaults, static, validate
 from jaxbandits.base.ranges import floats, integer, real
 from jaxbandits.estimation.items import are_admissible, check_size, top_items
 from jaxbandits.numerics import rng
@@ -65,9 +64,7 @@ class CascadingClicks:
     )
 
     def __post_init__(self) -> None:
-        """Convert a list of attractions, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
-        if isinstance(self.attraction, (list, tuple)) and ranges.is_real(self.attraction):
-            object.__setattr__(self, "attraction", np.asarray(self.attraction))
+        lists_to_arrays(self, "attraction")
 
     @classmethod
     def from_attraction(cls, attraction: Any, list_size: int) -> "CascadingClicks":

@@ -13,9 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, static, validate
 from jaxbandits.base.ranges import floats
 from jaxbandits.estimation.items import are_admissible, check_size, top_items
 from jaxbandits.numerics import rng
@@ -62,11 +61,7 @@ class PositionClicks:
     )
 
     def __post_init__(self) -> None:
-        """Convert lists, as in a sweep file, to arrays, since JAX would treat a list as a pytree."""
-        for name in ("examination", "attraction"):
-            value = getattr(self, name)
-            if isinstance(value, (list, tuple)) and ranges.is_real(value):
-                object.__setattr__(self, name, np.asarray(value))
+        lists_to_arrays(self, "examination", "attraction")
 
     @classmethod
     def from_probabilities(cls, attraction: Any, examination: Any) -> "PositionClicks":

@@ -12,9 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, static, validate
 from jaxbandits.base.ranges import floats
 from jaxbandits.estimation.items import are_admissible, check_size
 from jaxbandits.estimation.oracles import TopM, require_oracle
@@ -60,9 +59,7 @@ class SemiBandit:
     )
 
     def __post_init__(self) -> None:
-        """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
-        if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
-            object.__setattr__(self, "means", np.asarray(self.means))
+        lists_to_arrays(self, "means")
 
     @classmethod
     def from_means(cls, means: Any, oracle: Any) -> "SemiBandit":

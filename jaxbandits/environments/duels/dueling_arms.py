@@ -17,9 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, require_defaults, static, validate
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, require_defaults, static, validate
 from jaxbandits.base.ranges import floats, integer
 from jaxbandits.numerics import first_axis, rng
 from jaxbandits.types import IndexObs, PairDecision, Preference
@@ -78,9 +77,7 @@ class DuelingArms:
     spread: ArrayLike = param(2.0, "[0, inf)", "largest strength that is drawn if preferences is None")
 
     def __post_init__(self) -> None:
-        """Convert a list of preferences, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
-        if isinstance(self.preferences, (list, tuple)) and ranges.is_real(self.preferences):
-            object.__setattr__(self, "preferences", np.asarray(self.preferences, float))
+        lists_to_arrays(self, "preferences")
 
     @classmethod
     def from_preferences(cls, preferences: Any) -> "DuelingArms":

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, shared, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, lists_to_arrays, param, pytree, shared, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
@@ -63,6 +63,9 @@ class GeneralizedLinear:
         "(-inf, inf)",
         "[T, K, d] arms of every round, the same in all trials; None to draw them uniformly from the unit ball",
     )
+
+    def __post_init__(self) -> None:
+        lists_to_arrays(self, "center", "theta", "arms")
 
     @classmethod
     def tv(cls, **changes: FieldValue) -> "GeneralizedLinear":

@@ -14,9 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, shared, static
 from jaxbandits.environments.operators.operator import Operator, example_environment
 from jaxbandits.estimation.links import is_defined_around_zero
 from jaxbandits.numerics import rng
@@ -70,9 +69,7 @@ class Given:
     path: ArrayLike = shared(range="(-inf, inf)", doc="[T, d] parameter of every round")
 
     def __post_init__(self) -> None:
-        """Convert a list, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
-        if isinstance(self.path, (list, tuple)) and ranges.is_real(self.path):
-            object.__setattr__(self, "path", np.asarray(self.path))
+        lists_to_arrays(self, "path")
 
     def check(self) -> None:
         """Raise InputError unless the table is a nonempty array [T, d]."""

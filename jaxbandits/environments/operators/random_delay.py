@@ -15,9 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, static
 from jaxbandits.environments.operators.operator import LateOperator, example_environment
 from jaxbandits.numerics import rng
 from jaxbandits.types import Batches
@@ -60,9 +59,7 @@ class TableDelay:
     )
 
     def __post_init__(self) -> None:
-        """Convert a list, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
-        if isinstance(self.probabilities, (list, tuple)) and ranges.is_real(self.probabilities):
-            object.__setattr__(self, "probabilities", np.asarray(self.probabilities))
+        lists_to_arrays(self, "probabilities")
 
     def check(self) -> None:
         """Raise InputError unless the weights are an array with a positive sum."""

@@ -13,9 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, lists_to_arrays, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL, floats
 from jaxbandits.estimation.items import top_items
 from jaxbandits.numerics import rng
@@ -67,9 +66,7 @@ class SharedArms:
     sees_collisions: bool = static(True, BOOL, "whether players observe every collision instead of only lost rewards")
 
     def __post_init__(self) -> None:
-        """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
-        if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
-            object.__setattr__(self, "means", np.asarray(self.means))
+        lists_to_arrays(self, "means")
 
     @classmethod
     def from_means(cls, means: Any, n_players: int, **fields: Any) -> "SharedArms":
