@@ -16,17 +16,21 @@ from jaxbandits.base.pytree import as_arrays
 from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.jax_compat import jaxpr_as_fun
 from jaxbandits.types import (
+    Admits,
     AdviceObs,
     Algorithm,
     ArmObs,
     ContextObs,
     Decision,
     Environment,
+    Evaluates,
     InitFromObs,
     Obs,
     PairDecision,
+    Recommends,
     SetDecision,
     State,
+    Stops,
     TeamDecision,
     narrow,
 )
@@ -49,7 +53,7 @@ class Call(NamedTuple):
 
 
 def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
-    """Trace the calls of the first round, and check that each method accepts the results of earlier calls.
+    """Trace the calls of a round and a record point, and check that each accepts the results of earlier calls.
 
     Returns:
       Mapping from names such as `algorithm.select` to calls.
@@ -114,7 +118,22 @@ def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
     after = call(algorithm, "update", key, t, state, obs, decision, feedback)
     _check_state(f"{type(algorithm).__name__}.update", state, after, first="init_from_obs or init")
     _check_state(f"{where}.step", env_state, stepped[0], first="init")
+    _rehearse_measures(call, algorithm, environment, (state, env_state, obs, decision))
     return calls
+
+
+def _rehearse_measures(
+    call: Callable[..., Any], algorithm: Any, environment: Environment, args: tuple[Any, ...]
+) -> None:
+    """Trace the optional methods from which the loop computes metrics, on states, an observation and a decision."""
+    state, env_state, obs, decision = args
+    if isinstance(environment, Admits):
+        call(environment, "admits", env_state, obs, decision)
+    if isinstance(algorithm, Stops):
+        call(algorithm, "stopped", state)
+    recommendation = call(algorithm, "recommend", state) if isinstance(algorithm, Recommends) else None
+    if isinstance(environment, Evaluates):
+        call(environment, "at_record", env_state, recommendation)
 
 
 def _check_step(name: str, stepped: Any) -> None:

@@ -130,6 +130,18 @@ class RecommendsNothing(Greedy):
 
 
 @pytree
+class IfInRecommend(Greedy):
+    def recommend(self, state):
+        return 0 if state[0] > 0.0 else 1
+
+
+@pytree
+class StopsInNumpy(Greedy):
+    def stopped(self, state):
+        return np.max(np.asarray(state)) > 3.0
+
+
+@pytree
 class LeavesTheArms(Greedy):
     def select(self, key, t, state, obs):
         decision = super().select(key, t, state, obs)
@@ -305,6 +317,8 @@ TRACED = [
     (ReusesAKey, r"ReusesAKey.select uses a key twice.*jax.random.split\(key\)"),
     (UsesAKeyTwiceInUpdate, "UsesAKeyTwiceInUpdate.update uses a key twice"),
     (IfInSelect, r"IfInSelect.select, line \d+ \(if state\[0\] > 0.0:\) uses as a condition in Python .*jnp.where"),
+    (IfInRecommend, r"IfInRecommend.recommend, line \d+ \(return 0 if state.* uses as a condition in Python"),
+    (StopsInNumpy, r"StopsInNumpy.stopped, line \d+ .* turns a value .* use jax.numpy"),
     (IfOnAField, r"IfOnAField.update, line \d+ \(return state if self.weight > 1.0 .*\) uses as a condition in Python"),
     (
         NumpyInSelect,
@@ -431,6 +445,16 @@ def test_an_environment_must_return_named_tuples(position, value, message):
 
     with pytest.raises(AssertionError, match=f"Answers.step returned {message}"):
         contract.check_algorithm(Greedy(), Answers(dim=2, n_arms=5), quick=True)
+
+
+def test_the_quick_form_traces_the_metrics_of_a_record_point():
+    @pytree
+    class Judges(HeavyTailed):
+        def at_record(self, state, recommendation):
+            return {"large": 1.0 if state.theta[0] > 0.5 else 0.0}
+
+    with pytest.raises(AssertionError, match=r"Judges.at_record, line \d+ .* uses as a condition in Python"):
+        contract.check_algorithm(Greedy(), Judges(dim=2, n_arms=5), quick=True)
 
 
 BROKEN = [

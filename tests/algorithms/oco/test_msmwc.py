@@ -191,6 +191,9 @@ def test_inputs():
     validate(MsMwCMaster(n_experts=4, horizon=16.0))
     with pytest.raises(InputError, match="at most"):
         validate(MsMwCMaster(n_experts=4, horizon=17.0))
+    for name in ("loss_range", "rate"):
+        with pytest.raises(InputError, match=rf"MsMwC.{name} must have shape \[\] or \[2\], got \[3\]"):
+            MsMwC(n_experts=2, **{name: np.ones(3)})._rate.block_until_ready()
     for wrong in (MsMwC(n_experts=0), MsMwC(n_experts=2, rate=0.0), MsMwCMaster(n_experts=2, lipschitz=0.0)):
         with pytest.raises(InputError):
             validate(wrong)
