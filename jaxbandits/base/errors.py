@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable
 
 _LONGEST_LIST = 30  # largest number of known names in a message
+_EXAMPLES = 5  # number of known names beside a command that prints them all
 
 
 class InputError(ValueError):
@@ -20,13 +21,23 @@ class UnknownNameError(InputError):
     unknown: object = None
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """Return an error for an unknown name; its message suggests close names, or lists known ones if none is close."""
+def unknown_name(kind: str, name: object, known: Iterable[str], command: str = "") -> UnknownNameError:
+    """Return an error for an unknown name; its message suggests close names, or lists known ones if none is close.
+
+    Args:
+      kind: kind of the name, such as "metric".
+      name: the unknown name.
+      known: all known names.
+      command: command that prints all names, for a list that is too long for the message.
+    """
     names = sorted(known)
     by_lower_case = {known.casefold(): known for known in reversed(names)}  # `heavy-oful` is close to `HEAVY-OFUL`
     matches = difflib.get_close_matches(str(name).casefold(), by_lower_case, n=3, cutoff=0.4)
     close = [by_lower_case[match] for match in matches]
-    listed = names if len(names) <= _LONGEST_LIST else [*names[:_LONGEST_LIST], f"... ({len(names)} names)"]
+    listed = names
+    if len(names) > _LONGEST_LIST:
+        rest = f"... ({len(names)} names{f'; `{command}` prints them' if command else ''})"
+        listed = [*names[: _EXAMPLES if command else _LONGEST_LIST], rest]
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(listed)}"
     error = UnknownNameError(f"unknown {kind} {format_value(name)}; {hint}")
     error.unknown = name  # not an argument of the class, so that the error can be pickled

@@ -256,7 +256,7 @@ def _find_name(name: object, names: Names, where: str, kind: str) -> Any:
             f"{where}.{kind}: {name!r} is not registered; register it (register_algorithm, register_environment, "
             "register_part) to read it back"
         )
-    raise InputError(f"{where}.{kind}: {_first_line(unknown_name('name', name, names))}")
+    raise InputError(f"{where}.{kind}: {unknown_name('name', name, names, 'jaxbandits list')}")
 
 
 def _read_array(value: dict[str, Any], data: Mapping[str, np.ndarray], where: str) -> np.ndarray:

@@ -99,4 +99,4 @@ def full_names(name: str, known: Mapping[str, object]) -> list[str]:
             raise InputError(f"{name} is ambiguous: it is the name of {' and '.join(found)}")
         if found:
             return found
-    raise unknown_name("name", name, [*known, *filter(None, of_class.values())])
+    raise unknown_name("name", name, [*known, *filter(None, of_class.values())], "jaxbandits list")

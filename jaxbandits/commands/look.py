@@ -193,7 +193,7 @@ def _check(arguments: argparse.Namespace) -> int:
         raise InputError(f"the registry entry of {algorithm} names no environment for the check")
     for name in entry.environments:
         if name not in ENVIRONMENTS:
-            raise unknown_name("environment", name, ENVIRONMENTS)
+            raise unknown_name("environment", name, ENVIRONMENTS, "jaxbandits list environments")
         try:
             check_algorithm(entry.example, ENVIRONMENTS[name].example, quick=arguments.quick)
         except AssertionError as error:

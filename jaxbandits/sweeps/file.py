@@ -178,7 +178,8 @@ def _object(role: str, name: str, table: JsonObject, source: str) -> tuple[Any, 
         given = f", got {format_value(table['type'])}" if "type" in table else ""
         raise InputError(f"{where}: needs a type, such as {next(iter(registry))!r}{given}")
     if table["type"] not in registry:
-        raise InputError(f"{where}.type: {unknown_name(role.removesuffix('s'), table['type'], registry)}")
+        error = unknown_name(role.removesuffix("s"), table["type"], registry, f"jaxbandits list {role}")
+        raise InputError(f"{where}.type: {error}")
     spec, swept = fields.split(table, where)
     obj = catalogue.from_spec(spec, where=where)
     defaults = {row.name: row.value for row in field_table(type(obj))}

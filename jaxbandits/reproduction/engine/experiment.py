@@ -337,5 +337,5 @@ def choose(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]
     if name in groups:
         return [experiment for known, experiment in experiments.items() if known.startswith(groups[name])]
     if name not in experiments:
-        raise unknown_name("experiment", name, [*experiments, *groups])
+        raise unknown_name("experiment", name, [*experiments, *groups], "jaxbandits list experiments")
     return [experiments[name]]
