@@ -313,6 +313,23 @@ def test_bound_and_shares_show_the_trials():
     assert any(list(line.get_xdata()) == [3.0, 3.0] for line in ax.lines)
 
 
+def test_no_two_lines_of_several_learners_have_one_name():
+    """A bound that all learners of a panel share is one line; different bounds are named after their learners."""
+    same, other = np.full((2, 4), 8.0), np.full((2, 4), 9.0)
+    for second, bounds in ((same, ["bound"]), (other, ["a, bound", "b, bound"])):
+        both = {"a": curve(1.0, 2.0, bound=same), "b": curve(1.0, 3.0, bound=second)}
+        drawing = Bound()
+        axes = render.draw(report_of(dict.fromkeys("pq", (np.nan, np.nan, both)), (drawing,)), drawing).axes
+        shown = [text.get_text() for text in axes[0].get_legend().get_texts()]
+        assert len(shown) == len(axes[0].lines) == len(axes[1].lines) and len(set(_looks(axes[0]))) == len(shown)
+        assert [name for name in shown if "bound" in name] == bounds
+    drawing = Exponents("x", theory=float, statement="t")
+    both = {"a": curve(*range(1, 60)), "b": curve(*range(1, 60))}
+    right = render.draw(report_of({"p": (1.0, np.nan, both), "q": (2.0, np.nan, both)}, (drawing,)), drawing).axes[1]
+    shown = [text.get_text() for text in right.get_legend().get_texts()]
+    assert shown == ["a, p", "a, q", "b, p", "b, q"] and len(set(_looks(right))) == 4
+
+
 @pytest.mark.parametrize("drawing", [Bound(), Shares(), Exponents("x", theory=float, statement="t")])
 def test_figures_count_the_failed_trials_that_they_omit(drawing):
     records = np.unique(np.geomspace(1, 1000, 40).astype(int))

@@ -35,7 +35,13 @@ def draw(drawing: Exponents, plt: ModuleType, report: Report) -> "Figure":
             if not good.any():
                 continue
             mean = np.maximum(trials.get(metric)[0, good].mean(axis=0), 1e-3)
-            right.plot(trials.record_points, mean, color=COLOURS[j % 8], linestyle=STYLES[j % 8], label=panel.title)
+            is_single = len(report.labels) == 1
+            look = {
+                "color": COLOURS[j % 8] if is_single else colour,
+                "linestyle": STYLES[j % 8],
+                "label": panel.title if is_single else f"{label}, {panel.title}",
+            }
+            right.plot(trials.record_points, mean, **look)
     grid = np.linspace(min(at), max(at), 100)
     left.plot(grid, [drawing.theory(x) for x in grid], color="#000000", label=drawing.statement)
     left.set(xlabel=drawing.axis, ylabel=f"growth exponent of {mean_of(metric)}")
