@@ -433,7 +433,7 @@ class Result(LabelledTrials):
         `.npz` is appended to the path if it is missing.
 
         Raises:
-          InputError: if the path cannot be written.
+          InputError: if the path cannot be written, or has the suffix of another format, such as `.csv` (`to_csv`).
         """
         return store.save(self, path)
 

@@ -18,6 +18,15 @@ from jaxbandits.base.forms import JsonObject
 T = TypeVar("T")
 
 _FORMAT = "jaxbandits result 5"
+_METHODS = {
+    ".csv": "to_csv",
+    ".parquet": "to_parquet",
+    ".nc": "to_netcdf",
+    ".png": "plot",
+    ".pdf": "plot",
+    ".svg": "plot",
+}
+_OTHER = (".json", ".pkl", ".pickle", ".npy", ".txt", ".tsv", ".xlsx", ".h5", ".feather")  # formats without a method
 _INCREASING = ("seeds", "record_points")
 _PER_TRIAL = ("healthy", "inadmissible")
 _ARRAYS = (*_INCREASING, *_PER_TRIAL)
@@ -27,12 +36,15 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
     """Write one compressed file, atomically, and return its path, to which `.npz` is appended if it is missing.
 
     Raises:
-      InputError: if the path cannot be written.
+      InputError: if the path cannot be written, or has the suffix of another format.
     """
     is_directory = str(path).endswith(("/", os.sep))  # a `Path` has no slash at its end
     path = files.path_of(path)
     if is_directory:
         raise InputError(f"{path}/ names a directory: add the name of a file")
+    if (suffix := path.suffix.lower()) in (*_METHODS, *_OTHER):  # others, such as that of gamma0.5, belong to the name
+        method = f"; `{_METHODS[suffix]}` is for {suffix} files" if suffix in _METHODS else ""
+        raise InputError(f"{path}: `save` writes npz files, which have the suffix .npz or none{method}")
     path = path if path.suffix == ".npz" else files.append_to_name(path, ".npz")
     files.make_directory(path.parent)
     header: JsonObject = {"format": _FORMAT, "info": result.info, "trials": []}

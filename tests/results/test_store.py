@@ -43,6 +43,20 @@ def test_save_and_load_keep_everything(tmp_path):
     assert _same(Result.load(path.with_suffix("")), result)
 
 
+def test_a_file_of_another_format_is_refused_with_the_method_that_writes_it(tmp_path):
+    result = factories.result()
+    for name, message in (
+        ("a.csv", r"a.csv: `save` writes npz files, .*; `to_csv` is for .csv files$"),
+        ("a.CSV", "`to_csv` is for .csv files$"),
+        ("a.nc", "`to_netcdf` is for .nc files$"),
+        ("a.json", "have the suffix .npz or none$"),
+    ):
+        with pytest.raises(InputError, match=message):
+            result.save(tmp_path / name)
+    assert result.save(tmp_path / "gamma0.5").name == "gamma0.5.npz"  # .5 is no format
+    assert [path.name for path in tmp_path.iterdir()] == ["gamma0.5.npz"]
+
+
 def test_labels_metrics_and_fields_of_any_spelling_survive(tmp_path):
     trials = factories.trials({"a/b:c": np.ones((1, 2, 3)), "ü ": np.zeros((1, 2, 3))}, [{"environment.noise.df": 2.5}])
     result = Result({"../x": trials, "0:seeds": trials, "": trials})
