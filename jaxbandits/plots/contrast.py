@@ -100,6 +100,8 @@ def contrast(
     _check_arrays({first: a, second: b}, a.points[0])
     if y == x:
         raise InputError(f"x and y must be two fields, got {x!r} twice")
+    if first == second:
+        raise InputError(f"the labels to compare must differ, got {first!r} twice")
     for field in (x, y) if y is not None else (x,):
         checked_name("swept field", field, a.points[0])
     chosen = a.indices(points)

@@ -166,11 +166,13 @@ class Result(LabelledTrials):
           An `Estimate` with arrays `[H, ...]`, one entry for each of the H points.
 
         Raises:
-          InputError: for an unknown name, or for labels without common seeds or with different numbers of points or
-            shapes of the metric.
+          InputError: for an unknown name, for one label twice, or for labels without common seeds or with different
+            numbers of points or shapes of the metric.
         """
         level = intervals.checked_level(level)
         a, b = self.one(first), self.one(second)
+        if first == second:
+            raise InputError(f"the labels to compare must differ, got {first!r} twice")
         metric = a.metric(metric)
         b.metric(metric)
         if len(a.points) != len(b.points) or a.get(metric).shape[3:] != b.get(metric).shape[3:]:

@@ -29,7 +29,8 @@ def test_tables_and_estimates_are_copied_and_pickled():
     result = factories.result()
     table, best = _quiet(result.table, "regret"), result.best("regret")
     found = [result, table, result.pairs("regret", points=[0]), result.growth("loss", since=0.0), best]
-    found += [result.time_to("regret", 3.0), result.paired_difference("swept", "swept")]
+    swept = Result({"a": result["swept"], "b": result["swept"]})
+    found += [result.time_to("regret", 3.0), swept.paired_difference("a", "b")]
     for one in found:
         for same in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one), copy.copy(one)):
             assert type(same) is type(one) and repr(same) == repr(one)
@@ -78,6 +79,8 @@ def test_unknown_names_suggest_the_known_ones():
         (lambda: result.summary("regrets"), "did you mean 'regret'"),
         (lambda: result.summary("risk", grup=0), "no axis 'grup'"),
         (lambda: result.paired_difference("swept", "group"), "did you mean 'grouped'"),
+        (lambda: result.paired_difference("swept", "swept"), "labels to compare must differ, got 'swept' twice"),
+        (lambda: result.contrast("swept", "swept", x="rate"), "labels to compare must differ, got 'swept' twice"),
         (lambda: result.table("lss"), "did you mean 'loss'"),
         (lambda: Result({}).summary(), "the result has no metrics"),
     ):
