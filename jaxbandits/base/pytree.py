@@ -30,6 +30,7 @@ from jaxbandits.base.ranges import (
     check_range,
     flag,
     is_real,
+    is_whole,
 )
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ PyTree: TypeAlias = Any  # nested containers of arrays; no type describes them
 FieldValue: TypeAlias = Any  # value of a field of any class: a number, an array, a size, a name, an object
 Fields: TypeAlias = dict[str, FieldValue]  # arguments of a constructor by name
 
+_MOST = 2**31 - 1  # largest size: programs count in int32
 _KIND, _RANGE, _DOC = "kind", "range", "doc"
 Kind: TypeAlias = Literal["traced", "static", "shared", "object"]  # object: a nested pytree of traced fields
 
@@ -279,6 +281,8 @@ def _check_static(name: str, value: object, allowed: str | None) -> None:
         raise InputError(f"{name} is static and must be hashable, got {type(value).__name__}") from None
     if allowed is not None:
         entries = jax.tree.leaves(value) if isinstance(value, tuple) else value  # tuples of shapes may be nested
+        if allowed.endswith(", inf)") and any(is_whole(n) and n > _MOST for n in jax.tree.leaves(entries)):
+            raise InputError(f"{name} must lie in {allowed.removesuffix('inf)')}{_MOST}], got {format_value(value)}")
         if not is_real(entries) or not jnp.issubdtype(np.asarray(entries).dtype, jnp.integer):
             raise InputError(f"{name} must be a whole number in {allowed}, got {format_value(value)}")
         check_range(name, np.asarray(entries), allowed)

@@ -65,6 +65,8 @@ def test_leaves_keep_their_names():
         (A(x=np.array([0.5, -1.0])), r"A.x must lie in \[0, 2\), got -1.0"),
         (A(n=0), "A.n must lie in"),
         (A(n=2.5), "A.n must be a whole number"),
+        (A(n=2**31), r"A.n must lie in \[1, 2147483647\], got 2147483648"),
+        (A(n=(2, (3, 10**30))), r"A.n must lie in \[1, 2147483647\], got \(2, \(3, 1"),
         (A(x=None), "A.x must be given"),
         (A(x="1"), "A.x must be a number"),
         (A(x=0.5 + 1j), "A.x must be a number"),
