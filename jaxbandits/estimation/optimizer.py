@@ -30,7 +30,7 @@ def settings_class(names: tuple[str, ...]) -> type:
 class Optimizer:
     """Function `make` that returns an `optax.GradientTransformation`, and the arguments with which it is called."""
 
-    make: Any = static(optax.adam, doc="function that returns an optax.GradientTransformation")
+    make: Any = static(optax.adam, doc="function of optax that returns an optimizer")
     hyperparameters: Any = param(
         factory=lambda: settings_class(("learning_rate",))(learning_rate=0.01),
         doc="traced arguments of `make`, by name",

@@ -107,6 +107,15 @@ def test_show_takes_the_parts_that_sweep_files_name(capsys):
     assert main(["show", "noise/student"]) == 2 and "did you mean 'noise/student_t'" in capsys.readouterr().err
 
 
+def test_tables_of_fields_fit_a_terminal(capsys):
+    from jaxbandits.catalogue import PARTS
+
+    for name in PARTS:
+        if not name.startswith("optax/"):
+            assert main(["show", name]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > WIDTH] == []
+
+
 def test_a_class_that_has_two_names_is_not_guessed(capsys, monkeypatch):
     from jaxbandits.algorithms import ALGORITHMS
 

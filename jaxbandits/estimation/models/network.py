@@ -74,7 +74,7 @@ class Network(PerceptronModel):
     """
 
     architecture: Any = param(None, doc="network that replaces `hidden` and `activation`; None for a perceptron")
-    optimizer: Any = param(factory=Optimizer, doc="an `Optimizer` of jaxbandits.contextual.models")
+    optimizer: Any = param(factory=Optimizer, doc="an `Optimizer`: a function of optax and its arguments")
     weight_decay: ArrayLike = param(0.0, "[0, inf)", "coefficient of ||weights||^2 / 2 in the loss")
     capacity: int | None = static(None, "[1, inf)", "number of rounds stored in the buffer; None for no buffer")
     train_every: int = static(1, "[1, inf)", "number of rounds between trainings; used only with a buffer")

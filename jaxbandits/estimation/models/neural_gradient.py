@@ -88,7 +88,7 @@ class NeuralGradient(NetworkModel):
     activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, factor of s_k and hence of the deviations of samples")
-    optimizer: Any = param(factory=_sgd, doc="optax transformation (jaxbandits.contextual.models)")
+    optimizer: Any = param(factory=_sgd, doc="an `Optimizer`: a function of optax and its arguments")
     capacity: int = static(1000, "[1, inf)", "number of rounds stored in the buffer")
     train_every: int = static(1, "[1, inf)", "number of rounds between trainings")
     n_steps: int = static(10, "[1, inf)", "J, number of steps in each training")
