@@ -13,7 +13,10 @@ import jax
 
 from jaxbandits.algorithms.armed.mixed_weights import MixedWeights
 from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+
+_MOST_ROUNDS = 2**31 - 1
 
 
 @pytree
@@ -38,16 +41,27 @@ class REXP3(MixedWeights):
 
     source: ClassVar[str] = "Besbes, Gur & Zeevi, NIPS 2014, Algorithm 1"
     exploration: ArrayLike = param(0.1, "(0, 1]", "g, weight of the uniform distribution in the mixture")
-    period: int = static(100, "[1, 2147483647]", "D, number of rounds between two restarts")
+    period: int = static(100, f"[1, {_MOST_ROUNDS}]", "D, number of rounds between two restarts")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, variation: float, **fields: Any) -> "REXP3":
-        """Use D = (K log K)^{1/3} (T / V)^{2/3}, rounded up, and g = min(1, sqrt(K log K / ((e - 1) D)))."""
+        """Use D = (K log K)^{1/3} (T / V)^{2/3}, rounded up, and g = min(1, sqrt(K log K / ((e - 1) D))).
+
+        Raises:
+          InputError: if a value is out of range, or D is not below 2^31 because the variation is too small.
+        """
         n_arms, horizon = ranges.integer("n_arms", n_arms), ranges.integer("horizon", horizon, "[1, 1000000000000]")
         variation = ranges.real("variation", variation, "(0, inf)")
         scale = n_arms * math.log(n_arms)
         rounds = scale ** (1 / 3) * min(horizon / variation, 1e300) ** (2 / 3)  # the quotient may be infinite
         period = math.ceil(min(horizon, max(1.0, rounds)))
+        if period > _MOST_ROUNDS:
+            least = horizon * math.sqrt(scale) / _MOST_ROUNDS**1.5
+            raise InputError(
+                f"variation must be at least about {least:.2g} with horizon={horizon} and n_arms={n_arms}, got "
+                f"{variation:g}: the period between two restarts would be {period} rounds, but a run has at most "
+                f"{_MOST_ROUNDS}"
+            )
         exploration = min(1.0, math.sqrt(scale / ((math.e - 1.0) * period))) or 1.0  # with one arm, any value works
         return cls(**{"n_arms": n_arms, "period": period, "exploration": exploration} | fields)
 

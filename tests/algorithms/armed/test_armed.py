@@ -388,6 +388,11 @@ def test_presets():
     assert rexp3.exploration == pytest.approx(np.sqrt(5 * np.log(5) / ((np.e - 1) * 127)))
     for n_arms, period in ((5, 10**9), (1, 1)):  # a quotient T / V that overflows
         assert REXP3.theory(n_arms=n_arms, horizon=10**9, variation=1e-300).period == period
+    with pytest.raises(
+        InputError, match=r"^variation must be at least about 0.0029 .* but a run has at most 2147483647"
+    ):
+        REXP3.theory(n_arms=5, horizon=10**11, variation=1e-4)
+    assert REXP3.theory(n_arms=5, horizon=10**11, variation=0.0029).period < 2**31
     assert UCBDelta.theory(n_arms=5, horizon=jnp.array(100_000, jnp.int32)).delta == pytest.approx(1e-10)
     with pytest.raises(InputError, match=r"changes must"):
         SWUCB.theory(n_arms=5, horizon=10, changes=11)
