@@ -605,6 +605,8 @@ class Evaluates(Protocol):
     def at_record(self, state: State, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return a dict from names to metrics at a record point; their shapes must be the same at every record point.
 
+        The mean of a metric of dtype bool is a share of trials, and has the exact interval of Clopper and Pearson.
+
         Args:
           state: state of the environment.
           recommendation: output of the algorithm if it implements `Recommends`, else None.

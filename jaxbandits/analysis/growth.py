@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.analysis.intervals import Estimate, infinite_estimate
-from jaxbandits.analysis.pairs import share
+from jaxbandits.analysis.intervals import Estimate, infinite_estimate, share_interval
 from jaxbandits.analysis.result_table import ResultTable, interval, point_label
 from jaxbandits.analysis.table import digits_of_fields, mean_of, number
 from jaxbandits.analysis.trials import Trials
@@ -129,7 +128,7 @@ def hitting_times(
             there = values >= threshold if above else values <= threshold
             first = np.where(there.any(axis=1), trials.record_points[there.argmax(axis=1)], np.inf)
             failed = int((~good).sum())
-            part = share(float(np.isfinite(first).sum()), len(first), 1.0 - level)._replace(failed=failed)
+            part = share_interval(np.isfinite(first).sum(), len(first), 1.0 - level)._replace(failed=failed)
             rows.append(HittingTime(label, point, first, part, _median(first, level)._replace(failed=failed)))
     what = f"{metric.replace('_', ' ')} {'>=' if above else '<='} {number(float(threshold))}"
     header = ["label", f"share with {what}", f"{100.0 * level:g} %", "median round", f"{100.0 * level:g} %", "seeds"]

@@ -102,22 +102,64 @@ def power_of_two(largest: np.ndarray) -> np.ndarray:
     return np.where(is_usual, 0, np.frexp(largest)[1])
 
 
-def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate the mean of a metric by `t_interval`, with the interval cut at zero if no value is negative.
+def share_interval(successes: ArrayLike, n: int, alpha: float = 0.05, ties: ArrayLike = 0.0) -> Estimate:
+    """Estimate shares of successes with the exact interval of Clopper and Pearson, of coverage at least `1 - alpha`.
 
-    Student's interval ignores signs: for a few skewed losses it extends below zero, although their mean cannot be
-    negative. Cutting it at zero does not change its coverage. Differences use `t_interval` instead, since they can have
-    either sign even if all values of a sample have the same sign. Claims use `mean_interval`, which draws about 40,000
-    resamples per number.
+    A tie counts half in the share. For the interval, a tie is regarded as a trial that a fair coin decides, so that the
+    number of successes is binomial. To be conservative, all ties count as failures for the lower end and as successes
+    for the upper end.
+
+    The p-value of a claim about the share is the smallest alpha at which the interval decides the claim. It is twice
+    the smaller of the two binomial tails at the end of the claimed region, so verdict and p-value agree. If all n
+    trials succeed, the share is above s at the 5 % level as soon as s^n < 0.025.
+
+    Args:
+      successes: numbers of successful trials.
+      n: number of trials.
+      alpha: 1 minus the coverage, in (0, 1).
+      ties: numbers of trials that count half.
+    """
+    fewest = np.asarray(successes, float)
+    most = fewest + ties
+    at = functools.partial(_share_ends, fewest, most, n)  # not a closure, which could not be pickled
+    mean = 0.5 * (fewest + most) / n if n else np.full(most.shape, np.nan)
+    return Estimate(mean, *_binomial_ends(fewest, most, n, alpha), n, interval_at=at, exact=True)
+
+
+def _share_ends(fewest: np.ndarray, most: np.ndarray, n: int, level: float) -> tuple[Any, Any]:
+    return _binomial_ends(fewest, most, n, 1.0 - checked_level(level))
+
+
+def _binomial_ends(fewest: np.ndarray, most: np.ndarray, n: int, alpha: float) -> tuple[Any, Any]:
+    from scipy import special  # slow to import
+
+    tail = 0.5 * alpha
+    low = special.betaincinv(np.maximum(fewest, 1.0), n - fewest + 1.0, tail)
+    high = special.betainccinv(most + 1.0, np.maximum(n - most, 1.0), tail)
+    low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)  # NaN for some tails below 1e-150
+    return np.where(fewest > 0.0, low, 0.0), np.where(most < n, high, 1.0)
+
+
+def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95, is_indicator: bool = False) -> Estimate:
+    """Estimate the mean of a metric: by `share_interval` for an indicator, otherwise by `t_interval`.
+
+    For an indicator Student's interval could pass 0 or 1, and would have length zero if all values are equal. For other
+    metrics it is cut at zero if no value is negative: it ignores signs, and for a few skewed losses extends below zero,
+    although their mean cannot be negative. Cutting it at zero does not change its coverage. Differences use
+    `t_interval`, since they can have either sign even if all values of a sample have the same sign. Claims use
+    `mean_interval`, which draws about 40,000 resamples per number.
 
     Args:
       values: finite numbers.
       axis: the axis of independent trials.
       level: coverage, in (0, 1).
+      is_indicator: True for a metric whose values are 0 or 1 (`Trials.indicators`).
 
     Raises:
       InputError: if the level is not in (0, 1).
     """
+    if is_indicator:
+        return share_interval(values.sum(axis=axis), values.shape[axis], 1.0 - checked_level(level))
     found = t_interval(values, axis, level)
     inside = found.interval_at
     if inside is None or (values < 0.0).any():

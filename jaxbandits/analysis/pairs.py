@@ -224,7 +224,7 @@ def _pair(
     whole = failed == 0 and len(a) > 1
     decided = bool(whole and (difference.low > 0.0 or difference.high < 0.0))
     comparable = bool(whole and -margin < difference.low and difference.high < margin)
-    improvement = share(float(np.sum(a < b)), len(a), alpha, ties=float(np.sum(a == b)))._replace(failed=failed)
+    improvement = intervals.share_interval(np.sum(a < b), len(a), alpha, ties=np.sum(a == b))._replace(failed=failed)
     return Pair(first.name, second.name, difference, improvement, decided, comparable)
 
 
@@ -248,21 +248,3 @@ def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarr
     good = first.trials.usable(metric)[first.point, at_a] & second.trials.usable(metric)[second.point, at_b]
     a, b = first.trials.final(metric)[first.point, at_a], second.trials.final(metric)[second.point, at_b]
     return a[good], b[good], int((~good).sum())
-
-
-def share(successes: float, n: int, alpha: float, ties: float = 0.0) -> Estimate:
-    """Estimate a share of successes with the exact interval of Clopper and Pearson, of coverage at least `1 - alpha`.
-
-    A tie counts half in the share. For the interval, a tie is regarded as a trial that a fair coin decides, so that the
-    number of successes is binomial. To be conservative, all ties count as failures for the lower end and as successes
-    for the upper end.
-    """
-    from scipy import special  # slow to import
-
-    if not n:
-        return Estimate(*map(np.asarray, (np.nan, 0.0, 1.0)), n=0)
-    tail, most = 0.5 * alpha, successes + ties
-    low = special.betaincinv(successes, n - successes + 1.0, tail) if successes else 0.0
-    high = special.betainccinv(most + 1.0, n - most, tail) if most < n else 1.0
-    low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)  # NaN for some tails below 1e-150
-    return Estimate(*map(np.asarray, ((successes + 0.5 * ties) / n, low, high)), n=n)

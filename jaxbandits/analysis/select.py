@@ -59,7 +59,9 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
         raise InputError(f"every point of {label} has at least one failed trial among its {n} selection seeds")
     index = int(np.nanargmin(order))
     good = usable[index, n:]
-    estimate = intervals.metric_interval(values[index, n:][good], level=level)._replace(failed=int((~good).sum()))
+    is_indicator = metric in trials.indicators
+    estimate = intervals.metric_interval(values[index, n:][good], level=level, is_indicator=is_indicator)
+    estimate = estimate._replace(failed=int((~good).sum()))
     return Best(trials.points[index], index, scores[index], estimate)
 
 

@@ -57,7 +57,7 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
     for h, point in enumerate(trials.points):
         for entry, values in entries:
             good = values[h, usable[h], -1]
-            mean = intervals.metric_interval(good, level=level)
+            mean = intervals.metric_interval(good, level=level, is_indicator=metric in trials.indicators)
             quantiles = np.quantile(good, _QUANTILES) if len(good) else np.full(len(_QUANTILES), np.nan)
             yield Row(
                 label,
@@ -69,6 +69,11 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
                 failed=int(failed[h].sum()),
                 ns_per_round=per_round,
             )
+
+
+def kind_of_interval(metric: str, of: Mapping[str, Trials]) -> str:
+    """Return the name that tables and figures give to the intervals of `intervals.metric_interval`."""
+    return "exact interval" if all(metric in trials.indicators for trials in of.values()) else "t-interval"
 
 
 def _since(metric: str, of: Mapping[str, Trials]) -> str:
@@ -121,7 +126,8 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
                 stacklevel=stacklevel + 1,
             )
     counts = {label: len(trials.seeds) for label, trials in of.items()}
-    for few in dict.fromkeys(n for n in counts.values() if n < _FEW):
+    is_exact = all(metric in trials.indicators for trials in of.values())
+    for few in dict.fromkeys(n for n in counts.values() if n < _FEW and not is_exact):
         names = ", ".join(label for label, n in counts.items() if n == few)
         who = "" if set(counts.values()) == {few} else f" of {names}"
         warnings.warn(

@@ -118,16 +118,25 @@ NS_PER_ROUND = (
 )
 
 
-def summary(rows: Sequence[Row], metric: str, level: float = 0.95) -> str:
+def summary(rows: Sequence[Row], metric: str, level: float = 0.95, kind: str = "t-interval") -> str:
     """Return the rows of `Result.summary` as a text table, with a column for each field that some label sweeps."""
-    return align(*cells(rows, metric, level))
+    return align(*cells(rows, metric, level, kind))
 
 
-def cells(rows: Sequence[Row], metric: str, level: float = 0.95) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the lines of the summary of a metric, as the text of their cells."""
+def cells(
+    rows: Sequence[Row], metric: str, level: float = 0.95, kind: str = "t-interval"
+) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the lines of the summary of a metric, as the text of their cells.
+
+    Args:
+      rows: rows of `Result.summary`.
+      metric: name of the metric.
+      level: coverage of the intervals.
+      kind: name of the intervals (`summary.kind_of_interval`).
+    """
     fields = dict.fromkeys(name for row in rows for name in row.point)
     axes = dict.fromkeys(name for row in rows for name in row.entry)
-    header = ["label", *fields, *axes, mean_of(metric), f"{100.0 * level:g} % t-interval"]
+    header = ["label", *fields, *axes, mean_of(metric), f"{100.0 * level:g} % {kind}"]
     header += ["median", "10 %", "25 %", "75 %", "90 %", "trials", "failed", "ns/round"]
     digits = {name: digits_to_tell(row.point.get(name) for row in rows) for name in fields}
     lines: list[list[str]] = []

@@ -38,6 +38,7 @@ class Trials:
       timing: cost of the trials.
       may_be_missing: metrics for which a NaN means that there is no value (such as a mean over no counted rounds),
         not that the trial failed.
+      indicators: metrics that are 0 or 1 in every trial, such as `correct`, so that their mean is a share of trials.
       spec: specification of the job: algorithm, environment, horizon, record points, meters, width, and the digest of
         everything that determines the numbers.
 
@@ -56,6 +57,7 @@ class Trials:
     timing: TimingInfo = dataclasses.field(default_factory=TimingInfo)
     spec: dict[str, Any] = dataclasses.field(default_factory=dict)
     may_be_missing: tuple[str, ...] = ()
+    indicators: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check shapes, dtypes and order."""

@@ -4,6 +4,7 @@ One run of a tracker contains a whole comparison, averaged over seeds, since one
 runs.
 """
 
+import functools
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w\-./]")  # characters that MLflow or TensorBoar
 def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, level: float = 0.95) -> None:
     """Log the curves and the specification of a result to a run of an experiment tracker.
 
-    The mean of a metric over seeds is logged as `label/metric` at every record point, and the ends of its t-interval as
+    The mean of a metric over seeds is logged as `label/metric` at every record point, and the ends of its interval as
     `label/metric/low` and `label/metric/high`. The name includes the point of a sweep, as in `oful_ridge-0.1/regret`,
     and the index of an entry of a vector metric, as in `risk_group-2`; characters that a tracker does not allow become
     `_`. Failed trials and missing values are omitted.
@@ -89,17 +90,18 @@ def _curves(
                             f"two curves have the name {name}, one of the label {sources[name][0]!r} and one of "
                             f"{label!r}: choose labels that differ in letters, digits, or one of . _ - /"
                         )
-                    curves = _mean_and_ends(values[h][usable[h]], level)
+                    curves = _mean_and_ends(values[h][usable[h]], level, metric in trials.indicators)
                     for suffix, curve in zip(("", "/low", "/high"), curves, strict=True):
                         yield name + suffix, trials.record_points, curve
 
 
-def _mean_and_ends(values: np.ndarray, level: float) -> list[np.ndarray]:
+def _mean_and_ends(values: np.ndarray, level: float, is_indicator: bool) -> list[np.ndarray]:
     """Return mean, lower and upper end `[M]`, given values `[S, M]`, of which missing ones are left out."""
+    estimate = functools.partial(intervals.metric_interval, level=level, is_indicator=is_indicator)
     if not np.isnan(values).any():
-        return list(intervals.t_interval(values, axis=0, level=level)[:3])
+        return list(estimate(values)[:3])
     present = (column[~np.isnan(column)] for column in values.T)
-    return list(np.array([intervals.t_interval(column, level=level)[:3] for column in present]).T)
+    return list(np.array([estimate(column)[:3] for column in present]).T)
 
 
 def _name(name: str, fields: dict[str, Any]) -> str:

@@ -44,10 +44,12 @@ def collect_trials(
     block_values = dict(block_values)
     healthy = block_values.pop(HEALTHY).all(axis=1).reshape(shape)
     inadmissible = block_values.pop(INADMISSIBLE, np.zeros((job.n_trials, 1), np.int32))
-    values = {}
+    values, indicators = {}, []
     for metric in sorted(block_values, key=lambda metric: metric.rank):
         per_trial = metric.accumulate(block_values[metric])
         values[metric.name] = per_trial.reshape(*shape, *per_trial.shape[1:])
+        if block_values[metric].dtype == bool:  # only snapshots can be bools
+            indicators.append(metric.name)
     _add_metrics(job, values, "in_hindsight", _in_hindsight(job, values, hindsight))
     derived = _call_host(job, "derive", job.environment.derive, values) if isinstance(job.environment, Derives) else {}
     measured = list(values)
@@ -72,6 +74,7 @@ def collect_trials(
         ),
         spec=spec,
         may_be_missing=tuple(name for name in getattr(job.environment, "may_be_missing", ()) if name in values),
+        indicators=tuple(indicators),
     )
 
 

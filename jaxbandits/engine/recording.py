@@ -69,9 +69,9 @@ def take_snapshot(
                 f"at_record must return a dict from names to numbers or arrays, got {type(at_record).__name__}"
             )
         _check_names(list(at_record))
-        values = {Metric("snapshot", name): _number(f"metric {name!r}", x) for name, x in at_record.items()}
+        values = {Metric("snapshot", name): _snapshot(f"metric {name!r}", x) for name, x in at_record.items()}
     if isinstance(algorithm, Stops):
-        values[STOPPED] = _number("stopped", algorithm.stopped(alg_state))
+        values[STOPPED] = _snapshot("stopped", algorithm.stopped(alg_state))
     return values | {HEALTHY: is_healthy}
 
 
@@ -100,6 +100,12 @@ def _call(meter: Meter, played: Round) -> Any:
     except Exception as error:
         message = " ".join(str(error).split())[:300]
         raise InputError(f"meter {meter.name!r} cannot be measured: {type(error).__name__}: {message}") from error
+
+
+def _snapshot(source: str, value: object) -> jax.Array:
+    """Return a value of a record point: bools, which mark an indicator (`Trials.indicators`), or floats."""
+    number = _number(source, value)
+    return jnp.asarray(value) if jnp.asarray(value).dtype == bool else number
 
 
 def _number(source: str, value: object) -> jax.Array:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.analysis import intervals, pairs
+from jaxbandits.analysis import intervals, pairs, summary
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.result_table import point_label
 from jaxbandits.analysis.table import digits_of_fields, mean_of
@@ -45,7 +45,8 @@ def sensitivity(
             good = trials.usable(metric)[h]
             values = trials.final(metric)[h, good]
             failed = int(trials.failures(metric)[h].sum())
-            mean = intervals.metric_interval(values, level=level)._replace(failed=failed)
+            mean = intervals.metric_interval(values, level=level, is_indicator=metric in trials.indicators)
+            mean = mean._replace(failed=failed)
             curve = label, tuple(point.items())
             lines.setdefault(curve, []).append((at, mean))
             colours.setdefault(curve, places[label])
@@ -74,7 +75,8 @@ def sensitivity(
     unit = next((trials.units[metric] for trials in of.values() if trials.units.get(metric)), "")
     ax.set(xlabel=field, ylabel=mean_of(curves.spoken(metric, unit)))
     _scale(ax, [at for line in lines.values() for at, _ in line])
-    curves.legend(ax, f"mean, {100.0 * level:g} % t-interval", outside=is_own and len(lines) > curves.MOST_INSIDE)
+    title = f"mean, {100.0 * level:g} % {summary.kind_of_interval(metric, of)}"
+    curves.legend(ax, title, outside=is_own and len(lines) > curves.MOST_INSIDE)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

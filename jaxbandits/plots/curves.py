@@ -1,12 +1,13 @@
 """Curves with bands over seeds, distinguishable in greyscale, and heat maps."""
 
+import functools
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.analysis import intervals
+from jaxbandits.analysis import intervals, summary
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.table import digits_of_fields, digits_to_tell, mean_of, number, plain, printable
 from jaxbandits.analysis.trials import PointSelection, Trials, checked_name
@@ -98,7 +99,8 @@ def draw(  # noqa: PLR0913
             at_x, values = trials.record_points, curve.values[usable]
             if x != "round":
                 at_x, values = _pair(_abscissa(trials, x, h, curve.entry)[usable], values)
-            _one_curve(ax, at_x, values, band, curve.colour, named)
+            estimate = functools.partial(intervals.metric_interval, is_indicator=metric in trials.indicators)
+            _one_curve(ax, at_x, values, band, estimate, curve.colour, named)
         else:  # the legend shows that all trials failed
             ax.plot([], [], **_merge(look(curve.colour), named))
     unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))
@@ -109,7 +111,9 @@ def draw(  # noqa: PLR0913
         xscale = "log" if is_log else "linear"
     if xscale != ax.get_xscale():
         ax.set_xscale(xscale)
-    legend(ax, f"{BANDS[band]}\n{count_of(most, 'seed')}", outside=is_own and len(curves) > MOST_INSIDE)
+    kind = summary.kind_of_interval(metric, {label: of[label] for label in chosen})
+    title = f"{BANDS[band].replace('t-interval', kind)}\n{count_of(most, 'seed')}"
+    legend(ax, title, outside=is_own and len(curves) > MOST_INSIDE)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -408,11 +412,19 @@ def spoken(metric: str, unit: str) -> str:
     return metric.replace("_", " ") + (f" ({unit})" if unit else "")
 
 
-def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: int, line: dict[str, Any]) -> None:
+def _one_curve(
+    ax: "Axes",
+    x: np.ndarray,
+    values: np.ndarray,
+    band: str,
+    estimate: Callable[[np.ndarray], intervals.Estimate],
+    index: int,
+    line: dict[str, Any],
+) -> None:
     present = [column[~np.isnan(column)] for column in values.T]  # a trial has no value before its first counted round
     if band == "mean":
-        ends = [intervals.metric_interval(column)[:3] for column in present] if np.isnan(values).any() else None
-        centre, low, high = intervals.metric_interval(values)[:3] if ends is None else np.array(ends).T
+        ends = [estimate(column)[:3] for column in present] if np.isnan(values).any() else None
+        centre, low, high = estimate(values)[:3] if ends is None else np.array(ends).T
     else:
         quantiles = [np.quantile(c, (0.1, 0.5, 0.9)) if len(c) else (np.nan,) * 3 for c in present]
         low, centre, high = np.array(quantiles).T

@@ -60,6 +60,7 @@ class Result(LabelledTrials):
 
         A warning is issued if trials failed, lack a value or had inadmissible decisions, and if there are fewer than 50
         seeds (t-intervals of skewed regret are then too short). If no value is negative, intervals are cut off at zero.
+        Indicators such as `correct` have the exact intervals of Clopper and Pearson.
 
         Args:
           metric: name of the metric; the first by default.
@@ -89,7 +90,8 @@ class Result(LabelledTrials):
         metric, of = self.labels_with_metric(metric)
         rows = list(summary_lib.rows(metric, of, level, at))
         summary_lib.warn(metric, of, stacklevel=2)
-        return TextTable(*table_lib.cells(rows, metric, level), {"ns/round": table_lib.NS_PER_ROUND})
+        kind = summary_lib.kind_of_interval(metric, of)
+        return TextTable(*table_lib.cells(rows, metric, level, kind), {"ns/round": table_lib.NS_PER_ROUND})
 
     @overload
     def best(
@@ -307,7 +309,8 @@ class Result(LabelledTrials):
           points: points of the swept labels: mapping from fields to one or several values, such as `{"ridge": 0.1}`, or
             list of positions; by default all points.
           ax: axes to draw on; a new figure by default.
-          band: `"mean"` (mean with t-interval) or `"quantile"` (median with a band from the 10 % to the 90 % quantile).
+          band: `"mean"` (mean with t-interval, or exact interval of an indicator) or `"quantile"` (median with a band
+            from the 10 % to the 90 % quantile).
           xscale: `"linear"`, `"log"` or `"symlog"`. The default is `"log"` if x is `"round"` and the record points are
             spaced geometrically (`record_points="log"`), and `"linear"` otherwise.
           **settings: indices on the axes of a vector metric, such as `group=2`. All other settings, such as

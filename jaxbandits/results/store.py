@@ -30,6 +30,7 @@ _OTHER = (".json", ".pkl", ".pickle", ".npy", ".txt", ".tsv", ".xlsx", ".h5", ".
 _INCREASING = ("seeds", "record_points")
 _PER_TRIAL = ("healthy", "inadmissible")
 _ARRAYS = (*_INCREASING, *_PER_TRIAL)
+_DESCRIBED = ("points", "axes", "units", "timing", "spec", "may_be_missing", "indicators")
 
 
 def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
@@ -50,9 +51,7 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
     header: JsonObject = {"format": _FORMAT, "info": result.info, "trials": []}
     arrays: dict[str, np.ndarray] = {}
     for i, (label, trials) in enumerate(result.trials.items()):
-        described = {
-            name: getattr(trials, name) for name in ("points", "axes", "units", "timing", "spec", "may_be_missing")
-        }
+        described = {name: getattr(trials, name) for name in _DESCRIBED}
         header["trials"].append({"label": label, "metrics": list(trials.values), **described})
         arrays |= {f"{i}:{name}": getattr(trials, name) for name in _ARRAYS}
         arrays |= {f"{i}:values:{j}": values for j, values in enumerate(trials.values.values())}
@@ -107,6 +106,7 @@ def _outline(header: JsonObject, file: files.NpzFile) -> dict[str, Trials]:
             spec=_of_type(dict, item["spec"]),
             timing=_timing(_of_type(dict, item["timing"])),
             may_be_missing=tuple(_of_type(list, item.get("may_be_missing", []))),
+            indicators=tuple(_of_type(list, item.get("indicators", []))),
         )
     return found
 

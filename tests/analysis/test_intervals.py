@@ -1,6 +1,7 @@
 """Intervals of skewed means: the definition, the edges, and how often they cover."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from jaxbandits.analysis.intervals import (
     mean_interval,
     median_interval,
     metric_interval,
+    share_interval,
     smooth_interval,
     t_interval,
 )
@@ -48,6 +50,37 @@ def test_the_interval_of_a_mean_is_the_hull_of_both(rng):
     np.testing.assert_allclose([mirrored.low, mirrored.high], [-found.high, -found.low], rtol=0.03)
     scaled = mean_interval(1e3 * values + 7.0)
     np.testing.assert_allclose([scaled.low, scaled.high], [1e3 * found.low + 7.0, 1e3 * found.high + 7.0], rtol=1e-9)
+
+
+def test_indicators_have_the_interval_of_a_share():
+    """Within [0, 1], of positive length if all values are equal, and in every column of an array; none of no value."""
+    values = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    found = metric_interval(values, is_indicator=True)
+    few = 0.025 ** (1 / 3)
+    np.testing.assert_allclose(
+        found[:3],
+        [[1.0, 2 / 3, 0.0], [few, share_interval(2, 3).low, 0.0], [1.0, share_interval(2, 3).high, 1.0 - few]],
+    )
+    assert not found.deterministic and found.interval_at(0.5)[0][0] == pytest.approx(0.25 ** (1 / 3))
+    assert pickle.loads(pickle.dumps(found)).interval_at(0.9)[1][2] == pytest.approx(1.0 - 0.05 ** (1 / 3))
+    nothing = metric_interval(np.zeros(0), is_indicator=True)
+    assert np.isnan(nothing.mean) and (nothing.low, nothing.high) == (0.0, 1.0)
+    with pytest.raises(InputError, match="level"):
+        metric_interval(values, level=95, is_indicator=True)
+
+
+def test_tables_and_figures_show_shares_of_indicators():
+    """Of ten trials all are correct: [0.69, 1] in the table, in `best`, and in the band of a curve."""
+    made = factories.trials({"correct": np.ones((1, 10, 2))}, indicators=("correct",))
+    result = Result({"a": made})
+    row = result.table("correct").rows[0]
+    assert "[0.69" in str(row) and "1]" in str(row)
+    plotted = result.plot("correct")
+    assert "exact interval" in plotted.get_legend().get_title().get_text() and "exact interval" in str(
+        result.table("correct")
+    )
+    ends = plotted.collections[0].get_paths()[0].vertices[:, 1]
+    assert ends.min() == pytest.approx(0.025 ** (1 / 10)) and ends.max() == 1.0
 
 
 def test_what_is_never_negative_has_no_interval_below_zero():

@@ -83,6 +83,11 @@ def test_a_file_keeps_which_metrics_may_be_missing(tmp_path):
     np.testing.assert_array_equal(loaded["mean_reward"], CURVES)
 
 
+def test_a_file_keeps_which_metrics_are_indicators(tmp_path):
+    made = trials(values={"correct": np.ones_like(CURVES)}, may_be_missing=(), indicators=("correct",))
+    assert Result.load(Result({"a": made}, {}).save(tmp_path / "result.npz"))["a"].indicators == ("correct",)
+
+
 def test_operators_pass_it_on():
     from jaxbandits.data import LoggedReplay
 

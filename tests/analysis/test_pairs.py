@@ -67,7 +67,7 @@ def test_intervals_of_tiny_errors_contain_their_estimate(alpha, rng):
             found = pairs.skewed_mean(values, alpha)
             assert (found.low <= found.mean).all() and (found.mean <= found.high).all()
         for successes, n, ties in ((2.0, 5, 0.0), (2.0, 5, 3.0), (0.0, 5, 5.0), (500.0, 1000, 1.0)):
-            found = pairs.share(successes, n, alpha, ties)
+            found = intervals.share_interval(successes, n, alpha, ties)
             assert 0.0 <= found.low <= found.mean <= found.high <= 1.0
 
 

@@ -161,6 +161,6 @@ def test_curves_are_means_of_the_trials_that_have_a_value():
     values = np.array([[[np.nan, 0.5], [np.nan, 0.25], [1.0, 0.75]]])
     run = Mlflow()
     log_to(Result({"a": factories.trials({"mean_reward": values}, may_be_missing=("mean_reward",))}), run)
-    low, high = intervals.t_interval(values[0, :, 1])[1:3]
+    low, high = intervals.metric_interval(values[0, :, 1])[1:3]
     assert run.rows[0] == (10, {"a/mean_reward": 1.0})  # one value has no interval
     assert run.rows[1] == (20, {"a/mean_reward": 0.5, "a/mean_reward/low": low, "a/mean_reward/high": high})

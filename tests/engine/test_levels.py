@@ -118,14 +118,14 @@ def test_equal_differences_decide_nothing(rng):
 @pytest.mark.parametrize("n", [1, 5, 16, 50])
 def test_shares_are_covered_exactly(n, ties):
     """Clopper and Pearson, "coverage at least `1 - alpha`": the exact sum over all outcomes, also with ties."""
-    assert "at least `1 - alpha`" in (pairs.share.__doc__ or "")
+    assert "at least `1 - alpha`" in (intervals.share_interval.__doc__ or "")
     for truth in (0.0, 0.01, 0.3, 0.5, 0.97):
         win, tie = truth * (1.0 - ties), ties
         covered = 0.0
         for wins in range(n + 1):
             for tied in range(n + 1 - wins) if ties else (0,):
                 chance = stats.multinomial.pmf([wins, tied, n - wins - tied], n, [win, tie, 1.0 - win - tie])
-                found = pairs.share(wins, n, 0.05, tied)
+                found = intervals.share_interval(wins, n, 0.05, tied)
                 covered += chance * (found.low - 1e-12 <= win + 0.5 * tie <= found.high + 1e-12)
         assert covered >= 0.95 - 1e-9
 

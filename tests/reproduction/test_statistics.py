@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from jaxbandits.analysis.intervals import mean_interval
+from jaxbandits.analysis.intervals import mean_interval, share_interval
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine import statistic
@@ -98,7 +98,7 @@ def tails(k, n, share):
 @pytest.mark.parametrize(("k", "n"), [(0, 50), (1, 50), (25, 50), (49, 50), (50, 50), (90, 100), (0, 1), (1, 1)])
 def test_the_ends_of_a_share_are_where_binomial_tails_have_half_of_the_error(k, n):
     """All, none, one, half; at two levels."""
-    found = statistic.exact_share(k, n)
+    found = share_interval(k, n)
     assert found.mean == k / n and found.n == n and not found.deterministic
     for level, (low, high) in ((0.95, (found.low, found.high)), (0.999, found.interval_at(0.999))):
         half = (1.0 - level) / 2.0
@@ -112,7 +112,7 @@ def test_verdict_and_p_of_a_share_are_read_off_the_same_tails(claimed, above):
     """p is twice the smaller tail at the claim's end; at most 5 % where there is a verdict and more where not."""
     n, region = 60, {"low": claimed} if above else {"high": claimed}
     for k in range(n + 1):
-        judged = judge(Claim("t", "s", lambda _, k=k: statistic.exact_share(k, n), "", **region), Measurements({}, {}))
+        judged = judge(Claim("t", "s", lambda _, k=k: share_interval(k, n), "", **region), Measurements({}, {}))
         fewer, more = tails(k, n, claimed)
         assert judged.p == pytest.approx(min(1.0, max(2.0 * min(fewer, more), 1e-12)), rel=1e-6)
         side = (more < fewer) == above
@@ -122,20 +122,20 @@ def test_verdict_and_p_of_a_share_are_read_off_the_same_tails(claimed, above):
 
 def test_how_many_trials_without_a_failure_show_that_99_percent_succeed():
     """0.99^n < 0.025 from n = 368 on; among 98 claims by Holm's procedure 0.99^n < 0.025 / 98 from 824 on."""
-    assert statistic.exact_share(368, 368).low > 0.99 > statistic.exact_share(367, 367).low
-    low, lower = (statistic.exact_share(n, n).interval_at(1.0 - 0.05 / 98)[0] for n in (824, 823))
+    assert share_interval(368, 368).low > 0.99 > share_interval(367, 367).low
+    low, lower = (share_interval(n, n).interval_at(1.0 - 0.05 / 98)[0] for n in (824, 823))
     assert low > 0.99 > lower
 
 
 def test_ties_count_half_in_a_share_and_against_either_end_of_its_interval():
-    tied, wins = statistic.exact_share(4, 10, ties=2), [statistic.exact_share(4 + j, 10) for j in range(3)]
+    tied, wins = share_interval(4, 10, ties=2), [share_interval(4 + j, 10) for j in range(3)]
     assert tied.mean == 0.5 and (tied.low, tied.high) == (wins[0].low, wins[2].high)
     for level in (0.5, 0.999):  # however the coins fall, the interval of what they make of it lies inside
         low, high = tied.interval_at(level)
         assert all(low <= each.interval_at(level)[0] and each.interval_at(level)[1] <= high for each in wins)
-    every = statistic.exact_share(0, 50, ties=50)
+    every = share_interval(0, 50, ties=50)
     assert every[:3] == (0.5, 0.0, 1.0)
-    assert np.isnan(statistic.exact_share(0, 0).mean)
+    assert np.isnan(share_interval(0, 0).mean)
 
 
 def test_shares_of_trials_are_counted():
@@ -143,9 +143,9 @@ def test_shares_of_trials_are_counted():
     values = np.concatenate([np.full(80, 0.5), np.full(10, 1.0), np.full(10, 1.5)])[None, :, None]
     measured = measured_of(result_of({"a": values, "b": np.ones((1, 100, 1))}, [5]))
     found = statistic.share_below("panel", "a", "regret")(measured)
-    assert found[:3] == statistic.exact_share(90, 100)[:3]
-    assert statistic.win_share("panel", "a", "b")(measured)[:3] == statistic.exact_share(80, 100, ties=10)[:3]
-    assert statistic.win_share("panel", "b", "a")(measured)[:3] == statistic.exact_share(10, 100, ties=10)[:3]
+    assert found[:3] == share_interval(90, 100)[:3]
+    assert statistic.win_share("panel", "a", "b")(measured)[:3] == share_interval(80, 100, ties=10)[:3]
+    assert statistic.win_share("panel", "b", "a")(measured)[:3] == share_interval(10, 100, ties=10)[:3]
 
 
 def test_two_points_of_a_sweep_are_compared_seed_by_seed(rng):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxbandits.reproduction.engine.statistic import exact_share
+from jaxbandits.analysis.intervals import share_interval
 from jaxbandits.reproduction.engine.thresholds import share_for_all
 
 
@@ -11,11 +11,11 @@ from jaxbandits.reproduction.engine.thresholds import share_for_all
 )
 def test_always_is_the_most_that_so_many_trials_show(trials, share):
     assert share_for_all(trials) == share
-    assert share < exact_share(trials, trials).low
-    assert all(larger > exact_share(trials, trials).low for larger in (0.9, 0.98, 0.99) if larger > share)
+    assert share < share_interval(trials, trials).low
+    assert all(larger > share_interval(trials, trials).low for larger in (0.9, 0.98, 0.99) if larger > share)
 
 
 def test_fewer_trials_do_not_show_it():
-    assert exact_share(35, 35).low < 0.9
+    assert share_interval(35, 35).low < 0.9
     with pytest.raises(ValueError, match="empty"):
         share_for_all(35)

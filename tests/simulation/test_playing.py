@@ -161,6 +161,7 @@ def test_recommendations_are_evaluated_as_those_of_a_compiled_learner(learner):
     (trials,) = played.values()
     assert trials["correct"].shape == (1, W, len(points)) and 0.0 < trials["correct"][..., 1:].mean() < 1.0
     np.testing.assert_array_equal(trials["correct"], trials["simple_regret"] == 0.0)
+    assert trials.indicators == ("correct",)
     assert_same(*run_both(learner, compiled, operators.with_delay(coins(), 4), 30))  # what has arrived counts
 
 
@@ -170,7 +171,7 @@ def test_recommendations_are_asked_for_where_they_are_evaluated():
             raise AssertionError
 
     played = play(Silent(), contextual.LinearContexts(n_arms=K, dim=D), 3, W, **QUIET)
-    assert "correct" not in played["Silent"].metrics
+    assert played["Silent"].indicators == () and "correct" not in played["Silent"].metrics
     arm = Script(lambda t, obs: np.zeros(W, int))
     arm.recommend = lambda t, obs: np.zeros(W, int)
     played = play(arm, linear.HeavyTailed(dim=D, n_arms=K), 3, W, **QUIET)

@@ -11,7 +11,6 @@ from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
-from jaxbandits.analysis import pairs
 from jaxbandits.analysis.intervals import (
     Estimate,
     Intervals,
@@ -19,6 +18,7 @@ from jaxbandits.analysis.intervals import (
     log_ratio_interval,
     mean_interval,
     median_interval,
+    share_interval,
     smooth_interval,
     t_interval,
 )
@@ -125,14 +125,14 @@ def win_share(measured: Measurements, panel: str, first: str, second: str, metri
     A tie counts half.
     """
     a, b, failed = common_finals(measured.results[panel], metric, first, second)
-    return exact_share(int(np.sum(a < b)), len(a), ties=int(np.sum(a == b)))._replace(failed=failed)
+    return share_interval(np.sum(a < b), len(a), ties=np.sum(a == b))._replace(failed=failed)
 
 
 @as_statistic
 def share_below(measured: Measurements, panel: str, name: str, metric: str, threshold: float = 1.0) -> Estimate:
     """Estimate the share of seeds whose final value of a metric is at most `threshold`."""
     values, failed = _final(measured.results[panel], metric, name)
-    return exact_share(int(np.sum(values <= threshold)), len(values))._replace(failed=failed)
+    return share_interval(np.sum(values <= threshold), len(values))._replace(failed=failed)
 
 
 @as_statistic
@@ -393,27 +393,6 @@ def _geometric_mean(logs: np.ndarray) -> Estimate:
     """Estimate the geometric mean of numbers from their logarithms, of which only finite ones are used."""
     estimate = t_interval(logs[np.isfinite(logs)])
     return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_map(np.exp, estimate.interval_at))
-
-
-def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate a share of trials, with the exact interval of `analysis.pairs.share` at any level.
-
-    The p-value of a claim about the share is the smallest alpha at which the interval decides the claim. It is twice
-    the smaller of the two binomial tails at the end of the claimed region, so verdict and p-value agree. If all n
-    trials succeed, the share is above s at the 5 % level as soon as s^n < 0.025.
-
-    Args:
-      successes: number of successful trials.
-      n: number of trials.
-      ties: number of trials that count half.
-      level: coverage of the interval, in (0, 1).
-    """
-
-    def at(level: float) -> tuple[np.ndarray, np.ndarray]:
-        found = pairs.share(successes, n, 1.0 - level, ties)
-        return found.low, found.high
-
-    return pairs.share(successes, n, 1.0 - level, ties)._replace(interval_at=at, exact=True)
 
 
 def scale(intervals: Intervals | None, factor: float) -> Intervals | None:
