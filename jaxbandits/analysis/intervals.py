@@ -120,7 +120,7 @@ def share_interval(successes: ArrayLike, n: int, alpha: float = 0.05, ties: Arra
       ties: numbers of trials that count half.
     """
     fewest = np.asarray(successes, float)
-    most = fewest + ties
+    most = fewest + np.asarray(ties, float)
     at = functools.partial(_share_ends, fewest, most, n)  # not a closure, which could not be pickled
     mean = 0.5 * (fewest + most) / n if n else np.full(most.shape, np.nan)
     return Estimate(mean, *_binomial_ends(fewest, most, n, alpha), n, interval_at=at, exact=True)
