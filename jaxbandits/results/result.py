@@ -200,7 +200,7 @@ class Result(LabelledTrials):
         metric: str | None = None,
         *,
         points: PointSelection = None,
-        level: float = 0.95,
+        level: float | None = None,
         margin: float | None = None,
     ) -> ResultTable[Pair]:
         """Compare all pairs of labels or hyperparameter points at the horizon, on their common seeds.
@@ -216,7 +216,7 @@ class Result(LabelledTrials):
         Args:
           metric: name of the metric; the first by default.
           points: points of the swept labels, as for `plot`; at most 20 points of all labels can be compared.
-          level: simultaneous coverage of all intervals.
+          level: simultaneous coverage of all intervals; the default is the level of `until`, or else 0.95.
           margin: largest irrelevant difference, in units of the metric; a pair is comparable if its interval lies
             between -margin and margin. The default is the margin of `until`, or else 0, with which no pair is
             comparable.
@@ -227,11 +227,12 @@ class Result(LabelledTrials):
         """
         metric, of = self.labels_with_metric(metric)
         until = self.info.get("until")
-        if until is None or until["metric"] != metric:
-            looks, seeds_per_look, usual = 1, None, 0.0
-        else:
-            looks, seeds_per_look, usual = until["looks"], until["seeds_per_look"], until["margin"]
-        margin = usual if margin is None else margin
+        looks, seeds_per_look, usual_level, usual_margin = 1, None, 0.95, 0.0
+        if until is not None and until["metric"] == metric:
+            looks, seeds_per_look = until["looks"], until["seeds_per_look"]
+            usual_level, usual_margin = until["level"], until["margin"]
+        level = usual_level if level is None else level
+        margin = usual_margin if margin is None else margin
         return pairs.pairs(pairs.contestants(of, points), metric, level, looks, seeds_per_look, margin)
 
     def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> ResultTable[Growth]:

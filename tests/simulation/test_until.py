@@ -121,6 +121,15 @@ def test_equal_learners_are_comparable_once_a_margin_is_met(play):
     assert not at_margin.pairs()[0].comparable
 
 
+@pytest.mark.parametrize("level", [0.5, 0.999999])
+def test_pairs_have_the_level_of_the_rule(play, level):
+    """At another level, they would show decisions other than those by which the run stopped."""
+    result = play(StoppingRule(looks=2, level=level), {"a": 0.0, "b": 1.0})
+    (pair,), (said,) = result.pairs(), result.info["until"]["pairs"]
+    assert (pair.decided, float(pair.difference.low)) == (said["decided"], said["low"])
+    assert result.pairs(level=0.95)[0].difference.low != said["low"]
+
+
 LAWS = {
     "normal": lambda rng, shape: rng.normal(size=shape),
     "heavy": lambda rng, shape: rng.standard_t(2.5, size=shape),
