@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxbandits.analysis import intervals
-from jaxbandits.analysis.trials import Trials, unsound_values
+from jaxbandits.analysis.trials import Trials, unsound_values, usable_entry
 from jaxbandits.base.text import count_of
 
 _QUANTILES = (0.5, 0.1, 0.25, 0.75, 0.9)
@@ -52,10 +52,10 @@ def rows(metric: str, of: Mapping[str, Trials], level: float, at: Mapping[str, i
 def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[str, int]) -> Iterator[Row]:
     batches = trials.timing.get("ns_per_round", ())
     per_round = float(np.median(batches)) if len(batches) else np.nan
-    usable, failed = trials.usable(metric), trials.failures(metric)
-    entries = trials.entries(metric, at)
+    failed = trials.failures(metric)
+    entries = [(entry, values, usable_entry(trials, metric, values)) for entry, values in trials.entries(metric, at)]
     for h, point in enumerate(trials.points):
-        for entry, values in entries:
+        for entry, values, usable in entries:
             good = values[h, usable[h], -1]
             mean = intervals.metric_interval(good, level=level, is_indicator=metric in trials.indicators)
             quantiles = np.quantile(good, _QUANTILES) if len(good) else np.full(len(_QUANTILES), np.nan)
@@ -106,9 +106,12 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
     for label, trials in of.items():
         missing = ~(trials.usable(metric) | trials.failures(metric))
         if missing.any():
+            have, left_out = "have no value of", "these trials are left out"
+            if trials.get(metric).ndim > 3:
+                have, left_out = "have no value of some entries of", "these values are left out"
             warnings.warn(
-                f"{label}: {int(missing.sum())} of {missing.size} trials have no value of {metric!r}, because none "
-                "of their rounds counted; these trials are left out",
+                f"{label}: {int(missing.sum())} of {missing.size} trials {have} {metric!r}, because none of their "
+                f"rounds counted; {left_out}",
                 stacklevel=stacklevel + 1,
             )
         running = _count_running(trials) if metric == "stopping_time" else 0

@@ -189,7 +189,10 @@ class Trials:
         )
 
     def usable(self, metric: str | None = None) -> np.ndarray:
-        """Return a mask `[H, S]` of the trials that did not fail and have a value at the last record point."""
+        """Return a mask `[H, S]` of the trials that did not fail and have a value at the last record point.
+
+        In a vector metric, every entry must have a value.
+        """
         values = self.get(metric)[:, :, -1]
         return np.isfinite(values).all(axis=tuple(range(2, values.ndim))) & ~self.failures(metric)
 
@@ -293,6 +296,20 @@ def swept_arrays(trials: Trials, field: str) -> dict[Any, Any]:
     Points hold only the names of arrays, so that equal points of two labels may have different arrays.
     """
     return dict(trials.spec.get("arrays", {}).get(field, ()))
+
+
+def usable_entry(trials: Trials, metric: str, values: np.ndarray) -> np.ndarray:
+    """Return a mask `[H, S]` of the trials that did not fail and in which one entry of a metric has a final value.
+
+    Another entry of the trial may have no value: to leave out such trials would select those in which, for example,
+    every arm was played.
+
+    Args:
+      trials: the trials.
+      metric: name of the metric.
+      values: `[H, S, M]` values of the entry, as `Trials.entries` returns them.
+    """
+    return np.isfinite(values[:, :, -1]) & ~trials.failures(metric)
 
 
 def unsound_values(trials: Trials, metric: str) -> np.ndarray:

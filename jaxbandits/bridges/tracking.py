@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.analysis import intervals
+from jaxbandits.analysis.trials import usable_entry
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.results.result import Result
 
@@ -80,9 +81,9 @@ def _curves(
     sources: dict[str, Any] = {}  # label, point, metric and entry by name
     for label, trials in result.items():
         for metric in trials.metrics if metrics is None else [name for name in metrics if name in trials.values]:
-            usable = trials.usable(metric)
             for h, point in enumerate(trials.points):
                 for entry, values in trials.entries(metric, {}):
+                    usable = usable_entry(trials, metric, values)
                     name = f"{_name(label, point)}/{_name(metric, entry)}"
                     source = (label, point, metric, entry)
                     if sources.setdefault(name, source) != source:

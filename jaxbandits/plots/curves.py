@@ -10,7 +10,7 @@ import numpy as np
 from jaxbandits.analysis import intervals, summary
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.table import digits_of_fields, digits_to_tell, mean_of, number, plain, printable
-from jaxbandits.analysis.trials import PointSelection, Trials, checked_name
+from jaxbandits.analysis.trials import PointSelection, Trials, checked_name, usable_entry
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
@@ -93,12 +93,14 @@ def draw(  # noqa: PLR0913
     for curve in curves:
         trials, h = curve.trials, curve.point
         failed = trials.failures(metric)[h] | (False if x == "round" else trials.failures(x)[h])
-        usable = trials.usable(metric)[h] & (True if x == "round" else trials.usable(x)[h])
         named = {"label": legend_text(_legend(curve, int(failed.sum()), most)), **line}
+        abscissa = None if x == "round" else _abscissa(trials, x, h, curve.entry)
+        have_value = np.isfinite(curve.values[:, -1])  # other entries of a vector may have none
+        usable = ~failed & have_value & (True if abscissa is None else np.isfinite(abscissa[:, -1]))
         if usable.any():
             at_x, values = trials.record_points, curve.values[usable]
-            if x != "round":
-                at_x, values = _pair(_abscissa(trials, x, h, curve.entry)[usable], values)
+            if abscissa is not None:
+                at_x, values = _pair(abscissa[usable], values)
             estimate = functools.partial(intervals.metric_interval, is_indicator=metric in trials.indicators)
             _one_curve(ax, at_x, values, band, estimate, curve.colour, named)
         else:  # the legend shows that all trials failed
@@ -242,7 +244,7 @@ def heatmap(
             f"{metric!r} has {len(entries)} entries; choose one by the index of its axes: "
             f"{', '.join(trials.axis_names(metric))}"
         )
-    final, usable = entries[0][1][:, :, -1], trials.usable(metric)
+    final, usable = entries[0][1][:, :, -1], usable_entry(trials, metric, entries[0][1])
     columns, rows = ([*dict.fromkeys(p[field] for p in trials.points)] for field in (first, second))
     columns, rows = (sorted(v) if all(isinstance(a, (int, float)) for a in v) else v for v in (columns, rows))
     means = np.full((len(rows), len(columns)), np.nan)

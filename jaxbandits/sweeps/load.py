@@ -26,7 +26,7 @@ class Mean(NamedTuple):
 
     mean: np.ndarray  # [H, M, ...]
     error: np.ndarray  # [H, M, ...] standard error of the mean; NaN for fewer than two trials
-    trials: np.ndarray  # [H] number of trials in the mean at the horizon
+    trials: np.ndarray  # [H] number of trials in the mean at the horizon, of any entry if the metric is a vector
     failed: np.ndarray  # [H] number of failed trials
 
 
@@ -136,9 +136,12 @@ class SweepResult:
         moments: dict[int, _Moments] = {}  # by position of the point
         for part in self._complete(label):
             trials = self._read(part)
-            values, usable, failed = trials.get(metric), trials.usable(metric), trials.failures(metric)
+            values, failed = trials.get(metric), trials.failures(metric)
+            has_value = np.isfinite(values[:, :, -1:])  # [H, S, 1, ...], as in the summary of a result
+            has_any = has_value.any(axis=tuple(range(2, has_value.ndim))) & ~failed
             for h, position in enumerate(part["positions"]):
-                new = _moments(values[h][usable[h]], int(failed[h].sum()))
+                kept = np.where(has_value[h], values[h], np.nan)[has_any[h]]
+                new = _moments(kept, int(failed[h].sum()))
                 moments[position] = _pool(moments[position], new) if position in moments else new
         if not moments:
             raise InputError(f"{self.path}: no point of {label} is complete yet")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.bridges import tracking
 from jaxbandits.environments.linear.noise import Gaussian
 from jaxbandits.operators import with_noise
 from jaxbandits.results.result import Result
@@ -92,3 +93,20 @@ def test_operators_pass_it_on():
     from jaxbandits.data import LoggedReplay
 
     assert with_noise(LoggedReplay.example(), Gaussian()).may_be_missing == ("mean_reward",)
+
+
+def test_an_entry_without_a_value_does_not_hide_the_others():
+    """The mean reward of every arm: trials in which every arm was played are not a random choice of trials."""
+    mpl.use("Agg")
+    per_arm = np.array([[[[1.0, 5.0]], [[2.0, NAN]], [[3.0, NAN]], [[NAN, NAN]]]])  # [H, S, M, K]
+    made = trials(values={"arm_mean": per_arm}, record_points=np.array([3]), axes={"arm_mean": ("arm",)})
+    made = dataclasses.replace(made, may_be_missing=("arm_mean",))
+    result = Result({"a": made}, {})
+    with pytest.warns(UserWarning) as told:
+        rows = result.summary("arm_mean")
+    assert "a: 3 of 4 trials have no value of some entries of 'arm_mean'" in str(told[0].message)
+    assert [(row.mean, row.trials) for row in rows] == [(2.0, 3), (5.0, 1)]
+    assert [line.get_ydata().tolist() for line in result.plot("arm_mean").lines] == [[2.0], [5.0]]
+    assert result.plot("arm_mean", x="arm_mean", arm=0).lines[0].get_xdata().tolist() == [2.0]
+    rows = tracking._rows(result, None, 0.95)
+    assert (rows[3]["a/arm_mean_arm-0"], rows[3]["a/arm_mean_arm-1"]) == (2.0, 5.0)

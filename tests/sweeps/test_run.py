@@ -326,8 +326,10 @@ def test_missing_values_are_left_out_of_means(finished_sweep, monkeypatch):
     def read_with_gaps(self, part):
         trials = read(self, part)
         values = {"loss": trials.values["loss"].copy()}
+        values["losses"] = np.stack([trials.values["loss"], values["loss"]], axis=-1)  # the second entry lacks half
+        values["losses"][:, ::2, :, 1] = np.nan
         values["loss"][:, 0, 0], values["loss"][:, 1] = np.nan, np.nan
-        return dataclasses.replace(trials, values=values, may_be_missing=("loss",))
+        return dataclasses.replace(trials, values=values, may_be_missing=("loss", "losses"))
 
     monkeypatch.setattr(SweepResult, "_read", read_with_gaps)
     found = load_sweep(finished_sweep)
@@ -337,6 +339,8 @@ def test_missing_values_are_left_out_of_means(finished_sweep, monkeypatch):
     assert n[0].tolist() == [38, 39, 39, 39]
     np.testing.assert_allclose(mean.mean, np.nanmean(values, axis=1), rtol=1e-13)
     np.testing.assert_allclose(mean.error, np.nanstd(values, axis=1, ddof=1) / np.sqrt(n), rtol=1e-12)
+    losses = found.load("swept")["swept"].get("losses")
+    np.testing.assert_allclose(found.mean("losses", "swept").mean, np.nanmean(losses, axis=1), rtol=1e-13)
 
 
 def test_final_values_and_tables(finished_sweep):
