@@ -37,7 +37,7 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
 
     Raises:
       InputError: if the metric is a vector and `by` is not a function, if `select` is invalid, if every point has a
-        failed trial among the selection seeds, or if `by` returns no finite number.
+        trial that failed or has no value among the selection seeds, or if `by` returns no finite number.
     """
     values, usable = trials.final(metric), trials.usable(metric)
     if values.ndim > 2 and not callable(by):
@@ -56,7 +56,9 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
     if not np.isfinite(order).any():
         if usable[:, :n].all(axis=1).any():
             raise InputError(f"`by` returned no finite number for any point of {label}")
-        raise InputError(f"every point of {label} has at least one failed trial among its {n} selection seeds")
+        raise InputError(
+            f"every point of {label} has a trial that failed or has no value among its {n} selection seeds"
+        )
     index = int(np.nanargmin(order))
     good = usable[index, n:]
     is_indicator = metric in trials.indicators

@@ -132,8 +132,8 @@ class Result(LabelledTrials):
         Args:
           metric: name of the metric, taken at the horizon; the first by default.
           by: criterion on the selection seeds: `"mean"`, `"median"`, or a function of the values `[seeds, ...]` of one
-            point; `"environment"` chooses by the mean, separately for every point of the environment. A failed trial
-            counts as infinitely bad.
+            point; `"environment"` chooses by the mean, separately for every point of the environment. A trial that
+            failed or has no value counts as infinitely bad.
           minimise: True if smaller values are better.
           select: fraction, in (0, 1), or number of the seeds that are used for the choice.
           level: coverage of the interval on the evaluation seeds.
@@ -144,7 +144,7 @@ class Result(LabelledTrials):
 
         Raises:
           InputError: for an unknown name, an invalid criterion, a vector metric if `by` is not a function, too few
-            seeds, or if every point has a failed trial among the selection seeds.
+            seeds, or if every point has a trial that failed or has no value among the selection seeds.
         """
         select_lib.check_criterion(by, minimise)
         level = intervals.checked_level(level)
