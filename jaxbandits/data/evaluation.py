@@ -388,11 +388,12 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
     """Replay a learner, and return the mean reward of the rounds that counted, averaged over trials."""
     replay = LoggedReplay.from_log(log, as_context=getattr(learner, "reads_context", False))
     is_logged = jnp.asarray(log.counts > 0, float)
-    # In float32, sums of uncentred rewards lose digits, and their squares cancel. A multiple of a power of two about as
-    # large as the range of the rewards leaves rewards of 0 and 1 whole numbers, whose sums are exact.
-    unit = np.ldexp(1.0, np.clip(np.frexp(np.ptp(log.reward))[1], -1000, 1000))
+    # In float32, sums of uncentred rewards lose digits, and their squares cancel, overflow or underflow. The unit is a
+    # power of two about as large as the range of the rewards; rewards of 0 and 1 stay whole numbers with exact sums.
+    least = np.finfo(jnp.result_type(float)).minexp  # smaller units would be 0
+    unit = float(np.ldexp(1.0, np.clip(np.frexp(np.ptp(log.reward))[1], least, 1000)))
     centre = jnp.asarray(np.round(log.reward.mean() / unit) * unit, float)
-    deviation: Callable[[Any], Any] = lambda r: (r.outcome.reward - centre) * r.outcome.counted  # noqa: E731
+    deviation: Callable[[Any], Any] = lambda r: (r.outcome.reward - centre) / unit * r.outcome.counted  # noqa: E731
     square: Callable[[Any], Any] = lambda r: deviation(r) ** 2  # noqa: E731
     logged: Callable[[Any], Any] = lambda r: is_logged[r.decision.index]  # noqa: E731
     meters = [Meter("deviation", deviation), Meter("squared_deviation", square), Meter("logged", logged)]
@@ -409,7 +410,13 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
         )
     names = ("counted", "deviation", "squared_deviation")
     count, deviations, squares = (trials.final(name)[0] for name in names)
-    good = (count > 1) & ~trials.failures("mean_reward")[0]
+    failed = trials.failures("mean_reward")[0]
+    good = (count > 1) & ~failed
+    if failed.all():
+        raise InputError(
+            "in every trial of the learner, its state or a reward is NaN or infinite; the rewards of the log are as "
+            f"large as {np.abs(log.reward).max():.3g}, and the replay computes in {jnp.result_type(float)}"
+        )
     if not good.any():
         raise InputError(
             "in every trial of the learner, fewer than two events count: the log cannot evaluate this learner"
@@ -419,6 +426,6 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
     quantiles = [intervals.student_quantile(int(n) - 1, 0.5 + level / 2.0) for n in count]
     # The mean of estimates from the same log is at least as accurate as a single estimate.
     half = float(np.mean(quantiles * spread / np.sqrt(count)))
-    value = float(centre) + float(shift.mean())
+    value, half = float(centre) + unit * float(shift.mean()), unit * half
     row = PolicyValue(off_policy.REPLAY, value, value - half, value + half, float(count.mean()), np.nan, support)
     return PolicyValues([row], level, "student, for the path on this log", off_policy.describe_actions(log))

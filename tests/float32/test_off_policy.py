@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from jaxbandits.armed import UCB1
+from jaxbandits.armed import UCB1, EpsGreedy
+from jaxbandits.base.errors import InputError
 from jaxbandits.data import Log, evaluate
 
 
@@ -27,3 +28,19 @@ def test_the_value_of_a_replay_is_exact_despite_an_offset_of_the_rewards():
     assert 8.0 / row.ess + 1e-9 >= 1e6 + 1.0 - row.value >= 0.0
     (row,) = evaluate(Log.from_arrays(np.arange(400) % 2, reward - 1e6, np.full(400, 0.5)), UCB1(n_arms=2), seeds=1)
     assert row.value * row.ess == pytest.approx(round(row.value * row.ess), rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [2.0**-100, 2.0**100])
+def test_an_estimate_does_not_depend_on_the_unit_of_rewards(unit):
+    """Squares of rewards around 1e-30 are 0, and those of rewards around 1e30 infinite."""
+    reward = np.arange(400) % 7.0
+    log, other = (Log.from_arrays(np.arange(400) % 2, reward * scale, np.full(400, 0.5)) for scale in (1.0, unit))
+    (row,), (scaled,) = (evaluate(one, EpsGreedy(n_arms=2, gap=0.5), seeds=2) for one in (log, other))
+    assert row.low < row.high and (scaled.low / unit, scaled.high / unit) == pytest.approx((row.low, row.high))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+def test_rewards_that_are_infinite_in_float32_are_named():
+    log = Log.from_arrays([0, 1] * 100, np.arange(200) * 1e40, np.full(200, 0.5))
+    with pytest.raises(InputError, match=r"NaN or infinite; the rewards .* as large as 1.99e\+42, .* in float32"):
+        evaluate(log, UCB1(n_arms=2), seeds=2)
