@@ -81,13 +81,14 @@ def collect_trials(
 def metric_shapes(job: Job, block_values: dict[Metric, Any]) -> dict[str, tuple[int, ...]] | None:
     """Return the shapes, by name, of the metrics that the `Trials` of a job will have; () is that of a scalar.
 
-    None if only a run can determine them.
+    The metrics are in the order of the `Trials`. None if only a run can determine them.
 
     Args:
       job: the job to run.
       block_values: shapes of the values that the job reports at a record point.
     """
-    shapes = {metric.name: x.shape for metric, x in block_values.items() if metric not in (HEALTHY, INADMISSIBLE)}
+    measured = sorted(block_values.keys() - {HEALTHY, INADMISSIBLE}, key=lambda metric: metric.rank)
+    shapes = {metric.name: block_values[metric].shape for metric in measured}
     if isinstance(job.environment, InHindsight):
         return None
     if not isinstance(job.environment, Derives):

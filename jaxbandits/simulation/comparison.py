@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.analysis.info import RunInfo
+from jaxbandits.analysis.trials import in_order
 from jaxbandits.base.callers import user_stacklevel
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.versions import versions
@@ -34,6 +35,7 @@ class Part(NamedTuple):
 
     is_first: bool = True  # only the first call warns and checks the metric
     brief: bool = False  # as `engine.progress.Display.brief`
+    compares: bool = False  # whether the values of a scalar metric decide on the next calls
 
 
 def run_comparison(
@@ -56,7 +58,7 @@ def run_comparison(
       seeds: one value, or a mapping from labels to values.
       record_points: one value, or a mapping from labels to values.
       options: settings of the run.
-      metric: name of a scalar metric that the result must have; None: no particular metric.
+      metric: if `part.compares`, the name of the scalar metric; None: the first metric.
       part: the place of this call in a run of several calls. The first call warns of assumed noise scales that are too
         large (`warn_of_noise_scales`), and of horizons beyond 2^24 in float32.
 
@@ -70,7 +72,7 @@ def run_comparison(
     if part.is_first:
         warn_of_noise_scales(label_jobs)
         _warn_of_counters(label_jobs)
-    if part.is_first and metric is not None:
+    if part.is_first and part.compares:
         _check_metric(metric, label_jobs, devices[0], traces)
     plan = Plan(tuple(job for label in label_jobs for _, job in label.jobs), options.seed)
     begin = time.time()
@@ -107,24 +109,30 @@ def run_comparison(
     return Result(trials, info)
 
 
-def _check_metric(metric: str, label_jobs: Sequence[LabelJobs], device: Device, traces: TraceCache) -> None:
+def _check_metric(metric: str | None, label_jobs: Sequence[LabelJobs], device: Device, traces: TraceCache) -> None:
     """Check that at least one label has a scalar metric of this name, unless only a run can determine this."""
-    if not isinstance(metric, str):
+    if metric is not None and not isinstance(metric, str):
         raise InputError(f"metric must be the name of a metric, got {format_value(metric)}")
-    known: dict[str, None] = {}
+    found: list[tuple[str, dict[str, tuple[int, ...]]]] = []  # label and shapes of its metrics
     for label in label_jobs:
         for _, job in label.jobs:
             shapes = metric_shapes(job, driver.trace_job(job, device, traces).block_values)
             if shapes is None:
                 return
-            if shapes.get(metric):
-                raise InputError(
-                    f"metric {metric!r} of {label.label} is a vector of shape {shapes[metric]}, but a scalar metric is "
-                    "needed"
-                )
-            known |= dict.fromkeys(shapes)
-    if metric not in known:
+            found.append((label.label, shapes))
+    known = in_order(name for _, shapes in found for name in in_order(shapes))
+    if not known:
+        raise InputError("the learners cannot be compared, because the run has no metrics")
+    if metric is not None and metric not in known:
         raise unknown_name("metric", metric, known)
+    chosen = known[0] if metric is None else metric
+    for label, shapes in found:
+        if shapes.get(chosen):
+            scalars = ", ".join(name for name, shape in shapes.items() if not shape)
+            raise InputError(
+                f"metric {chosen!r} of {label} is a vector of shape {shapes[chosen]}, but a scalar metric is needed"
+                + (f": choose one of {scalars}" if metric is None else "")
+            )
 
 
 def _warn_of_counters(label_jobs: Sequence[LabelJobs]) -> None:

@@ -138,7 +138,7 @@ def run_until_decided(
                 {label: all_record_points[label] for label in active},
                 _group_options(options, look, seeds),
                 metric=rule.metric,
-                part=Part(is_first=look == 0),
+                part=Part(is_first=look == 0, compares=True),
             )
         )
         metric, trials = join(results).labels_with_metric(rule.metric)

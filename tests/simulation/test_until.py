@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxbandits import OFUL, Grid, HeavyTailed, Meter, Options, StoppingRule, compare
+from jaxbandits import OFUL, Grid, HeavyTailed, Meter, Options, StoppingRule, compare, dro, race
 from jaxbandits.analysis import pairs
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine import driver
@@ -185,6 +185,17 @@ def test_the_code_errs_as_the_rule_does(play):
         result = play(StoppingRule(looks=3, level=0.5), {"a": 0.0, "b": 0.0})
         wrong += result.info["until"]["pairs"][0]["decided"]
     assert 1 <= wrong <= 20 + 5 * np.sqrt(10)
+
+
+def test_a_first_metric_that_is_a_vector_is_refused_before_it_runs(monkeypatch):
+    """Not after the first group, which may have taken hours."""
+    monkeypatch.setattr(driver, "run", lambda *_, **__: pytest.fail("trials were played"))
+    learner, groups = dro.SMD.example(), dro.GroupData.example()
+    said = r"'group_samples' of \w+ is a vector of shape \(4,\), .* is needed: choose one of loss, samples,"
+    with pytest.raises(InputError, match=said):
+        compare({"a": learner, "b": learner}, groups, 5, 4, until="decided", progress=False)
+    with pytest.raises(InputError, match=said):
+        race(Grid(learner, {"w_scale": [0.1, 0.2]}), groups, 5, 4, progress=False)
 
 
 @pytest.mark.parametrize(
