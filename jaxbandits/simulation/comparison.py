@@ -63,7 +63,7 @@ def run_comparison(
         large (`warn_of_noise_scales`), and of horizons beyond 2^24 in float32.
 
     Raises:
-      InputError: if an argument is invalid, or in the first call if no label has the metric or it is a vector, unless
+      InputError: if an argument is invalid, or in the first call if a label lacks the metric or it is a vector, unless
         only a run can determine the metrics.
     """
     devices = list(options.devices) if options.devices is not None else jax.local_devices()
@@ -110,7 +110,7 @@ def run_comparison(
 
 
 def _check_metric(metric: str | None, label_jobs: Sequence[LabelJobs], device: Device, traces: TraceCache) -> None:
-    """Check that at least one label has a scalar metric of this name, unless only a run can determine this."""
+    """Check that all labels have a scalar metric of this name, unless only a run can determine this."""
     if metric is not None and not isinstance(metric, str):
         raise InputError(f"metric must be the name of a metric, got {format_value(metric)}")
     found: list[tuple[str, dict[str, tuple[int, ...]]]] = []  # label and shapes of its metrics
@@ -127,6 +127,12 @@ def _check_metric(metric: str | None, label_jobs: Sequence[LabelJobs], device: D
         raise unknown_name("metric", metric, known)
     chosen = known[0] if metric is None else metric
     for label, shapes in found:
+        if chosen not in shapes:  # it could not be compared with the others, and would play no further seeds
+            shared = [name for name in known if all(of.get(name) == () for _, of in found)]
+            raise InputError(
+                f"{label} has no metric {chosen!r}, by which the learners are compared"
+                + (f": choose one of {', '.join(shared)}" if shared else "")
+            )
         if shapes.get(chosen):
             scalars = ", ".join(name for name, shape in shapes.items() if not shape)
             raise InputError(

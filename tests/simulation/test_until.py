@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxbandits import OFUL, Grid, HeavyTailed, Meter, Options, StoppingRule, compare, dro, race
+from jaxbandits import OFUL, Grid, HeavyTailed, Meter, Options, StoppingRule, armed, compare, data, dro, race
 from jaxbandits.analysis import pairs
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine import driver
@@ -196,6 +196,18 @@ def test_a_first_metric_that_is_a_vector_is_refused_before_it_runs(monkeypatch):
         compare({"a": learner, "b": learner}, groups, 5, 4, until="decided", progress=False)
     with pytest.raises(InputError, match=said):
         race(Grid(learner, {"w_scale": [0.1, 0.2]}), groups, 5, 4, progress=False)
+
+
+def test_a_label_without_the_metric_is_refused_before_it_runs(monkeypatch):
+    """It was never compared, and played a single group of seeds while the others played on."""
+    monkeypatch.setattr(driver, "run", lambda *_, **__: pytest.fail("trials were played"))
+    coins, log = armed.BernoulliArms.from_means([0.6, 0.5, 0.4]), data.LoggedReplay.example()
+    learners = {label: armed.UCB1(n_arms=3) for label in "abc"}
+    with pytest.raises(InputError, match=r"c has no metric 'regret', by which the learners are compared$"):
+        compare(learners, {"a": coins, "b": coins, "c": log}, 5, 4, until="decided", progress=False)
+    played = Meter("played", lambda played: played.decision.index)
+    with pytest.raises(InputError, match=r"compared: choose one of played$"):
+        compare(learners, {"a": coins, "b": coins, "c": log}, 5, 4, until="decided", progress=False, meters=[played])
 
 
 @pytest.mark.parametrize(
