@@ -142,8 +142,18 @@ def _are_names(features: list[list[dict[str, float]]]) -> bool:
 
 def _parse(where: str, line: str) -> dict[str, Any]:
     """Return the JSON object of a line, after checking that it has features with a list of actions."""
+
+    def unique(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(entries)
+        if len(found) < len(entries):  # JSON readers keep the last one, and Vowpal Wabbit adds features
+            names = [name for name, _ in entries]
+            raise InputError(f"{where}: two entries have the name {next(n for n in names if names.count(n) > 1)!r}")
+        return found
+
     try:
-        event = json.loads(line, parse_constant=_refuse_constant, parse_int=_parse_int)
+        event = json.loads(line, parse_constant=_refuse_constant, parse_int=_parse_int, object_pairs_hook=unique)
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(f"{where} is not JSON: {error}") from None
     if not isinstance(event, dict) or not isinstance(event.get("c"), dict):

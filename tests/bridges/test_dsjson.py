@@ -117,6 +117,7 @@ def test_line_separators_inside_texts_end_no_line(tmp_path):
         (event(c={**{f"x{i}": 1 for i in range(10_001)}, "_multi": [{}] * 3}), "line 2: more than 10,000 features"),
         (event(c={"x": 1, "_multi": [{}] * 2}, a=[2, 1], p=[0.8166667, 0.1833333]), "events have 2 to 3 actions"),
         (event(c={"a^b": 1, "a": {"b": 2}, "_multi": [{}] * 3}), r"line 2: two features have the name 'a\^b'"),
+        (event(c={"x": 1, "y": 2, "_multi": [{}] * 3}).replace('"y"', '"x"'), "line 2: two entries have the name 'x'"),
         (event(_label_cost=-77).replace("77", "1e999"), r"reward must lie in \(-inf, inf\), got inf"),
         (event(_label_probability=1.5, a=None), r"propensity must lie in \(0, 1\]"),
     ],
