@@ -40,20 +40,31 @@ class JoblibExecutor:
         """
         self._parallel = parallel
         self._tasks: list[Any] = []
-        self._results: list[Any] = []
+        self._results: list[tuple[Any, Exception | None]] = []  # result of each task, or its error
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Add a task, and return an object whose method `result()` returns its result.
+        """Add a task, and return an object whose method `result()` returns its result or raises its error.
 
         A call of `result()` of a task that has not started starts all tasks that have been submitted.
         """
-        self._tasks.append((function, args, {}))  # the return value of `joblib.delayed`
+        self._tasks.append((_attempt, (function, args), {}))  # the return value of `joblib.delayed`
         return _LazyResult(self._result_of, len(self._tasks) - 1)
 
     def _result_of(self, i: int) -> Any:
         if i >= len(self._results):
             self._results += self._parallel(self._tasks[len(self._results) :])
-        return self._results[i]
+        result, error = self._results[i]
+        if error is not None:
+            raise error
+        return result
+
+
+def _attempt(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+    """Call a function, and return its result and None, or None and its error, with which joblib would end all tasks."""
+    try:
+        return function(*args), None
+    except Exception as error:
+        return None, error
 
 
 class _LazyResult:

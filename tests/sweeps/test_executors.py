@@ -190,6 +190,23 @@ def test_joblib_runs_tasks_that_are_submitted_later():
     assert started == [2, 1]
 
 
+def test_an_error_of_a_joblib_task_belongs_to_this_task():
+    """joblib would end all tasks with it, and each task would then start them all again."""
+    joblib = pytest.importorskip("joblib")
+    called = []
+
+    def count_down(i):
+        called.append(i)
+        return 6 // i
+
+    executor = JoblibExecutor(joblib.Parallel(n_jobs=1))
+    tasks = [executor.submit(count_down, i) for i in (2, 1, 0, 3)]
+    assert [tasks[i].result() for i in (3, 1, 0)] == [2, 6, 3]
+    with pytest.raises(ZeroDivisionError):
+        tasks[2].result()
+    assert called == [2, 1, 0, 3]
+
+
 def test_ray_by_its_calls(reference_bytes, tmp_path):
     ray = types.ModuleType("ray")
     asked = []
