@@ -53,7 +53,7 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
     batches = trials.timing.get("ns_per_round", ())
     per_round = float(np.median(batches)) if len(batches) else np.nan
     failed = trials.failures(metric)
-    entries = [(entry, values, usable_entry(trials, metric, values)) for entry, values in trials.entries(metric, at)]
+    entries = [(entry, values, usable_entry(values, failed)) for entry, values in trials.entries(metric, at)]
     for h, point in enumerate(trials.points):
         for entry, values, usable in entries:
             good = values[h, usable[h], -1]

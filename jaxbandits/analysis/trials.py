@@ -298,18 +298,17 @@ def swept_arrays(trials: Trials, field: str) -> dict[Any, Any]:
     return dict(trials.spec.get("arrays", {}).get(field, ()))
 
 
-def usable_entry(trials: Trials, metric: str, values: np.ndarray) -> np.ndarray:
+def usable_entry(values: np.ndarray, failed: np.ndarray) -> np.ndarray:
     """Return a mask `[H, S]` of the trials that did not fail and in which one entry of a metric has a final value.
 
     Another entry of the trial may have no value: to leave out such trials would select those in which, for example,
     every arm was played.
 
     Args:
-      trials: the trials.
-      metric: name of the metric.
       values: `[H, S, M]` values of the entry, as `Trials.entries` returns them.
+      failed: `[H, S]` failures in the metric, as `Trials.failures` returns them.
     """
-    return np.isfinite(values[:, :, -1]) & ~trials.failures(metric)
+    return np.isfinite(values[:, :, -1]) & ~failed
 
 
 def unsound_values(trials: Trials, metric: str) -> np.ndarray:

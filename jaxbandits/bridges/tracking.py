@@ -81,9 +81,10 @@ def _curves(
     sources: dict[str, Any] = {}  # label, point, metric and entry by name
     for label, trials in result.items():
         for metric in trials.metrics if metrics is None else [name for name in metrics if name in trials.values]:
+            failed = trials.failures(metric)
+            entries = [(entry, values, usable_entry(values, failed)) for entry, values in trials.entries(metric, {})]
             for h, point in enumerate(trials.points):
-                for entry, values in trials.entries(metric, {}):
-                    usable = usable_entry(trials, metric, values)
+                for entry, values, usable in entries:
                     name = f"{_name(label, point)}/{_name(metric, entry)}"
                     source = (label, point, metric, entry)
                     if sources.setdefault(name, source) != source:

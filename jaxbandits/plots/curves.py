@@ -244,7 +244,7 @@ def heatmap(
             f"{metric!r} has {len(entries)} entries; choose one by the index of its axes: "
             f"{', '.join(trials.axis_names(metric))}"
         )
-    final, usable = entries[0][1][:, :, -1], usable_entry(trials, metric, entries[0][1])
+    final, usable = entries[0][1][:, :, -1], usable_entry(entries[0][1], trials.failures(metric))
     columns, rows = ([*dict.fromkeys(p[field] for p in trials.points)] for field in (first, second))
     columns, rows = (sorted(v) if all(isinstance(a, (int, float)) for a in v) else v for v in (columns, rows))
     means = np.full((len(rows), len(columns)), np.nan)
