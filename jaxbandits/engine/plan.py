@@ -61,7 +61,7 @@ class Job:
         Raises:
           InputError: if a swept field is not traced, or if a value is out of range.
         """
-        pair = as_numpy((self.algorithm, self.environment))
+        pair = as_numpy(map_traced(_as_number, (self.algorithm, self.environment)))
         repeat = functools.partial(_repeat, n=len(self.points))
         algorithm, environment = (map_traced(repeat, obj) for obj in pair)
         for field in self.points[0]:
@@ -117,6 +117,12 @@ class Job:
         """Return algorithm, environment and global seed indices of a batch, as from `at_points` and `slots`."""
         points, seeds = self.slots(first, count)
         return *self.at_points(points), seeds
+
+
+def _as_number(leaf: Any) -> Any:
+    """Return an array of integers without axes as a number, which becomes a float, as it does in a grid."""
+    is_whole_number = np.ndim(leaf) == 0 and np.issubdtype(getattr(leaf, "dtype", bool), np.integer)
+    return leaf.item() if is_whole_number else leaf
 
 
 def _repeat(leaf: Any, n: int) -> np.ndarray:

@@ -1,17 +1,20 @@
 """Grids: products, fields that move together, static fields, one grid per label."""
 
+from typing import Any, ClassVar
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxbandits.armed import UCB1, BernoulliArms
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import pytree
+from jaxbandits.base.pytree import param, pytree
 from jaxbandits.engine.grid import list_points, split_arrays
 from jaxbandits.programs import compilation
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Grid, compare, product, race, simulate, sweep, zip_fields
+from jaxbandits.types import PointDecision, Reward
 from tests.toy_problems import Noisy, Shrink, Slow, Vectors
 
 QUIET = {"progress": False, "width": 32}
@@ -123,6 +126,38 @@ def test_a_traced_grid_compiles_one_program():
     before = compilation.compiled_count()
     sweep(Shrink(), Noisy(), 7, 2, grid={"rate": [0, 1, 0.5]}, record_points=3, **QUIET)  # whole numbers too
     assert compilation.compiled_count() == before
+
+
+@pytree
+class Below:
+    """Learner that plays minus the square of `size`."""
+
+    feedback: ClassVar[type] = Reward
+    size: Any = param(1.0, "[0, inf)", "root of its play")
+
+    def init(self, key):
+        del key
+        return jnp.zeros(())
+
+    def select(self, key, t, state, obs):
+        del key, t, obs
+        return PointDecision.at(state + -self.size * self.size)
+
+    def update(self, key, t, state, obs, decision, feedback):
+        del key, t, obs, decision, feedback
+        return state
+
+    def recommend(self, state):
+        return state
+
+
+@pytest.mark.parametrize("size", [np.asarray(200, np.uint8), jnp.uint8(200), jnp.int16(200), jnp.int32(70_000)])
+def test_an_integer_without_axes_is_the_same_number_in_a_field_and_in_a_grid(size):
+    """The square and the negative of an integer of a small type overflow."""
+    alone = simulate(Below(size=size), Noisy(scale=0.0), 3, 1, **QUIET)
+    swept = sweep(Below(), Noisy(scale=0.0), 3, 1, grid={"size": [size]}, **QUIET)
+    np.testing.assert_array_equal(alone.final("loss"), swept.final("loss"))
+    np.testing.assert_allclose(alone.final("loss"), -3.0 * float(size) ** 2)
 
 
 MEANS = [[0.9, 0.5, 0.1], [0.2, 0.6, 0.4]]
