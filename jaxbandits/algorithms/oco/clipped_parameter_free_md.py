@@ -56,6 +56,7 @@ class ClippedParameterFreeMD(GradientLearner):
     """
 
     source: ClassVar[str] = "reconstruction after Cutkosky, COLT 2019"
+    needs_immediate_feedback: ClassVar[bool] = True  # l_t needs y_t, which is in the state of round t only
     initial_hint: ArrayLike = param(1.0, "(0, inf)", "B_0, first guess of the norm of the gradients")
     scale: ArrayLike = param(1.0, "(0, inf)", "eps, scale parameter of the inner learner")
     exponent_cap: ArrayLike | None = param(

@@ -22,7 +22,7 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.glm import GeneralizedLinear
 from jaxbandits.linear import CRMM, MENU, OFUL, HeavyTailed, HvtUCB
 from jaxbandits.numerics import rng as draws
-from jaxbandits.oco import KTBetting, LinearLosses, ParameterFreeMD
+from jaxbandits.oco import ClippedParameterFreeMD, KTBetting, LinearLosses, ParameterFreeMD
 from jaxbandits.operators import (
     Given,
     PiecewiseDrift,
@@ -460,6 +460,7 @@ def test_what_is_not_supported_is_refused_in_one_line():
         SMPA.example(),
         KTBetting(dim=2, domain=L2Ball()),
         ParameterFreeMD(dim=2, domain=L2Ball()),
+        ClippedParameterFreeMD(dim=2),
     ],
 )
 def test_learners_whose_state_holds_the_play_of_the_round_are_not_told_late(learner):
