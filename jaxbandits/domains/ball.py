@@ -16,7 +16,7 @@ class L2Ball:
 
     @property
     def diameter(self) -> ArrayLike:
-        return 2.0 * self.radius
+        return 2.0 * points.as_floats(self.radius)
 
     def zero(self, shape: Shape) -> Point:
         """Return the centre."""
@@ -47,7 +47,7 @@ class L2Ball:
     def contains(self, x: Point) -> jax.Array:
         # If the square of x / radius overflows, the point is outside; if it underflows, the point is inside. The
         # comparison is right in both cases, and needs no root.
-        relative = points.scale(x, 1.0 / self.radius)
+        relative = points.scale(x, 1.0 / points.as_floats(self.radius))
         square = points.inner(relative, relative)
         return square <= 1.0 + 32.0 * jnp.finfo(square.dtype).eps
 

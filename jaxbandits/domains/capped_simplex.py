@@ -84,7 +84,8 @@ class CappedSimplex:
         return inside & (jnp.abs(jnp.sum(x) - self.total) <= eps * self.total)
 
     def _vertex(self, rank: jax.Array) -> jax.Array:
-        return jnp.clip(self.total - self.cap * rank, 0.0, self.cap)
+        total, cap = points.as_floats(self.total), points.as_floats(self.cap)
+        return jnp.clip(total - cap * rank, 0.0, cap)
 
 
 def _kth_largest(values: jax.Array, k: jax.Array) -> jax.Array:

@@ -21,7 +21,7 @@ class L1Ball:
 
     @property
     def diameter(self) -> ArrayLike:
-        return 2.0 * self.radius
+        return 2.0 * points.as_floats(self.radius)
 
     def zero(self, shape: Shape) -> jax.Array:
         """Return the centre `[d]`."""
@@ -41,7 +41,7 @@ class L1Ball:
         """Return `-radius sign(c_i) e_i` `[d]` for the first index i of the largest `|c_i|`; 0 for a zero direction."""
         del guess
         unit = indicator(first_axis.argmin(-jnp.abs(direction)), len(direction))
-        return -self.radius * jnp.sign(direction) * unit, None
+        return -points.as_floats(self.radius) * jnp.sign(direction) * unit, None
 
     def project(self, x: jax.Array) -> jax.Array:
         """Return the Euclidean projection `[d]`.

@@ -46,7 +46,7 @@ class NuclearBall:
     @property
     def diameter(self) -> ArrayLike:
         """The Frobenius norm of the difference of two opposite rank-one matrices of norm `radius`."""
-        return 2.0 * self.radius
+        return 2.0 * points.as_floats(self.radius)
 
     def zero(self, shape: Shape) -> jax.Array:
         """Return the centre `[m, n]`."""
@@ -74,7 +74,7 @@ class NuclearBall:
         else:
             left, right, residual = _krylov_pair(direction, self.iterations, guess)
             guess = WarmStart(right, residual)
-        return jnp.outer((-jnp.asarray(self.radius)) * left, right), guess
+        return jnp.outer((-jnp.asarray(points.as_floats(self.radius))) * left, right), guess
 
     def project(self, x: jax.Array) -> jax.Array:
         """Return the Frobenius-norm projection `[m, n]`, computed by projecting the singular values on the simplex."""

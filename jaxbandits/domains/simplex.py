@@ -22,7 +22,7 @@ class Simplex:
     @property
     def diameter(self) -> ArrayLike:
         """The diameter for d >= 2; an upper bound for d = 1, where the set is a point."""
-        return math.sqrt(2.0) * self.total
+        return math.sqrt(2.0) * points.as_floats(self.total)
 
     def zero(self, shape: Shape) -> jax.Array:
         """Return the centre `[d]`, whose coordinates are all equal."""

@@ -32,7 +32,7 @@ class Spectrahedron:
     @property
     def diameter(self) -> ArrayLike:
         """The diameter for n >= 2; an upper bound for n = 1."""
-        return math.sqrt(2.0) * self.radius
+        return math.sqrt(2.0) * points.as_floats(self.radius)
 
     def zero(self, shape: Shape) -> jax.Array:
         """Return the origin `[n, n]`, which lies on the boundary."""

@@ -7,7 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import replace
 
 
 def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) -> np.ndarray:
@@ -22,6 +24,8 @@ def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) 
       rounds: `[M]` numbers of rounds t.
       optimal_slope: `[..., M]` t / kappa_*, the sum of mu' at the best arm of each round up to t.
     """
+    norm_bound = ranges.numbers("norm_bound", algorithm.norm_bound, "(0, inf)")  # squares of integers may overflow
+    algorithm = replace(algorithm, "norm_bound", norm_bound)
     link, dim, bound = algorithm.link, algorithm.dim, np.asarray(algorithm.norm_bound, np.float64)
     r, g, ridge = (np.asarray(a, np.float64) for a in (link.self_concordance, link.dispersion, algorithm.lam))
     least, largest = (np.asarray(a, np.float64) for a in link.slope_bounds(-bound, bound))

@@ -128,6 +128,19 @@ class TestOracle:
             box = Box(dim=2, low=kind(-side), high=kind(side))
             assert float(box.diameter) == pytest.approx(80_000.0 * 2.0**0.5) and float(box.inner_radius(2)) == side
 
+    @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int32, np.float16])
+    def test_sizes_of_small_types_do_not_overflow(self, kind):
+        size = {np.uint8: 200, np.int8: 100, np.int32: 2**30, np.float16: 40_000}[kind]
+        for made in (kind(size), jnp.asarray(size, kind)):
+            sets = (L2Ball(radius=made), L1Ball(radius=made), NuclearBall(radius=made))
+            assert [float(domain.diameter) for domain in sets] == [2.0 * size] * 3
+            others = (Simplex(total=made), Spectrahedron(radius=made), CappedSimplex(dim=3, total=made, cap=made))
+            for domain in others:
+                assert float(domain.diameter) == pytest.approx(2.0**0.5 * size)
+            np.testing.assert_allclose(lmo(L1Ball(radius=made), np.array([1.0, -3.0])), [0.0, size])
+            np.testing.assert_allclose(lmo(NuclearBall(radius=made), np.diag([3.0, 1.0])), np.diag([-size, 0.0]))
+            assert bool(L2Ball(radius=made).contains(np.array([0.0, size])))
+
 
 class TestProjection:
     @pytest.mark.quick_cases("*-4", "l1-1")

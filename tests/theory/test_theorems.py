@@ -2,9 +2,11 @@
 
 import math
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.base.errors import InputError
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.reproduction import EXPERIMENTS
@@ -47,6 +49,15 @@ def test_glm_theorem_2_by_hand():
     got = glm.theorem_2(algorithm, np.asarray([3000]), np.asarray([3000.0]))
     g1 = 2 * np.sqrt(134.076 * 8 * np.log(751.0))
     np.testing.assert_allclose(got, 2 * g1 * np.sqrt(3000.0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("bound", [np.uint8(20), jnp.int8(20)])
+def test_glm_theorem_2_for_integers_of_8_bits(bound):
+    got, expected = (
+        glm.theorem_2(GLBOMD(dim=2, norm_bound=number, ridge=500.0), np.asarray([10]), np.asarray([1.0]))
+        for number in (bound, 20.0)
+    )
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
 def test_coco_theorems_1_and_2_by_hand():

@@ -154,7 +154,8 @@ class BlockLearner(PointLearner):
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
         validate(base)
-        eps = 1.8 * base.domain.outer_radius(base.dim) ** 2 * base.horizon**-0.5
+        radius = points.as_floats(base.domain.outer_radius(base.dim))  # the square of an integer may overflow
+        eps = 1.8 * radius**2 * base.horizon**-0.5
         return cls(**{"block": blocks.length(base.horizon, 0.5), "eps": eps} | fields)
 
     @classmethod

@@ -25,6 +25,7 @@ from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import errors, ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, replace, static, validate
+from jaxbandits.domains import points
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.numerics import elementary, inverse_factors
@@ -227,7 +228,7 @@ class GLBOMD(EllipsoidLearner):
     @property
     def largest_slope(self) -> jax.Array:
         """Constant `C_mu`, the largest slope of mu over the unit ball of arms and the ball of parameters."""
-        reach = self.norm_bound
+        reach = points.as_floats(self.norm_bound)  # the negative of an unsigned integer is no lower bound
         if self.center is not None:
             reach = reach + jnp.sqrt(jnp.sum(jnp.square(self._center), axis=-1))
         return self.link.slope_bounds(jnp.negative(reach), reach)[1]

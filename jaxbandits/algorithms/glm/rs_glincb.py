@@ -24,6 +24,7 @@ from jaxbandits.algorithms.glm.learner import ArmLearner
 from jaxbandits.base import errors, ranges, trees
 from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
+from jaxbandits.domains import points
 from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.arms import choose_best, largest, widths
 from jaxbandits.estimation.likelihood import Data, Likelihood
@@ -128,7 +129,8 @@ class RSGLinCB(ArmLearner):
         if algorithm.threshold is not None:
             return algorithm
         validate(algorithm)  # kappa is computed from its fields
-        bound, norm = algorithm.reward_bound, algorithm.norm_bound
+        # The fourth power of an integer may overflow.
+        bound, norm = points.as_floats(algorithm.reward_bound), points.as_floats(algorithm.norm_bound)
         threshold = 100.0 / (algorithm._kappa * bound**4 * norm**2 * dim)
         return cls(**{"dim": dim, "horizon": horizon} | tuned | changes | {"threshold": threshold})
 

@@ -211,7 +211,7 @@ class Piecewise:
 
     @property
     def bound(self) -> ArrayLike:
-        return jnp.max(jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1), axis=-1)
+        return jnp.max(jnp.linalg.norm(_real(self.vectors), axis=-1), axis=-1)
 
     def check(self) -> None:
         """Raise InputError if shapes are inconsistent, or if the starts do not increase from 0."""
@@ -238,7 +238,7 @@ class Piecewise:
         return jnp.sum(jnp.where(_int32(self.starts) < horizon, jnp.sum(jumps**2, axis=-1), 0.0))
 
     def length_sum(self, horizon: ArrayLike) -> ArrayLike:
-        return _real(self._rounds_of_segments(horizon)) @ jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1)
+        return _real(self._rounds_of_segments(horizon)) @ jnp.linalg.norm(_real(self.vectors), axis=-1)
 
     def _rounds_of_segments(self, rounds: ArrayLike) -> jax.Array:
         """Return how many of the first `rounds` rounds lie in each segment, `[S]`."""

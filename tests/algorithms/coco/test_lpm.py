@@ -6,7 +6,7 @@ import pytest
 from jaxbandits.algorithms.coco.lpm import LPM, dual_constants
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import validate
-from jaxbandits.domains import WholeSpace
+from jaxbandits.domains import L2Ball, WholeSpace
 from tests.algorithms.coco.replay_blocks import known_trace, random_trace, replay
 from tests.algorithms.coco.sets import SETS, LinearOracleOnly, dim, start
 from tests.reference import lpm as reference
@@ -18,6 +18,13 @@ def test_known_trace():
     np.testing.assert_allclose([*state.run.x[5], state.dual[5]], (-0.29396781, 0.31482620, 0.74807955), atol=6e-9)
     np.testing.assert_allclose([*state.run.x[11], state.dual[11]], (-0.75462245, 0.54377678, 0.99439712), atol=6e-9)
     assert extra["oracle_calls"].sum() == 13
+
+
+@pytest.mark.parametrize("radius", [np.uint8(200), np.int32(60_000), np.float16(400)])
+def test_the_practical_accuracy_does_not_overflow(radius):
+    """eps contains the square of the radius of the domain."""
+    made, same = (LPM.practical(dim=2, horizon=16, domain=L2Ball(radius=r)) for r in (radius, float(radius)))
+    assert float(made.eps) == same.eps
 
 
 @pytest.mark.quick_cases("matrix ball")

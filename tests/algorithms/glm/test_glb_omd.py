@@ -162,6 +162,10 @@ class TestKnownNumbers:
         assert float(algorithm.radius(0, state)) == pytest.approx(first, abs=1e-4)
         assert float(algorithm.radius(2999, state)) == pytest.approx(last, abs=1e-4)
 
+    def test_theory_preset_for_an_unsigned_bound(self):
+        """lambda is 2 (3 eta S C_mu) with eta = 1 + S, and C_mu = 1/4 is the slope at 0."""
+        assert float(GLBOMD.theory(dim=2, norm_bound=np.uint8(100)).ridge) == pytest.approx(15_150.0)
+
     @pytest.mark.slow
     def test_gaussian_without_projection_is_ridge_regression(self):
         _, X, R = fresh("gaussian", 11, 3, 5)

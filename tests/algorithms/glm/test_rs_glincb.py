@@ -66,6 +66,13 @@ def test_constants_by_hand():
     )
 
 
+@pytest.mark.parametrize("bound", [np.int32(2000), np.uint8(200), np.float16(200), np.array([2000, 300], np.int32)])
+def test_the_practical_threshold_does_not_overflow(bound):
+    """It contains the fourth power of the bound on the rewards."""
+    made = RSGLinCB.practical(dim=2, n_arms=5, horizon=30, kappa=4.0, norm_bound=3.0, reward_bound=bound)
+    np.testing.assert_allclose(made.threshold, 100.0 / (4.0 * np.asarray(bound, float) ** 4 * 9.0 * 2.0))
+
+
 @pytest.mark.parametrize("delta", [1e-12, 0.05, np.nextafter(1.0, 0.0)])
 def test_one_round_with_the_theory_s_constants(delta):
     """lambda = d log(T/delta) / R^2 stays positive, so nothing is divided by zero."""

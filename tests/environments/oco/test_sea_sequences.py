@@ -122,6 +122,11 @@ def test_jumps_of_integer_types_do_not_overflow(kind):
     assert float(sequence.squared_path(5)) == 10_000.0 + 20_000.0
 
 
+def test_lengths_of_float16_do_not_overflow():
+    sequence = Piecewise(vectors=np.array([[300.0, 400.0], [0.0, 1.0]], np.float16), starts=np.array([0, 3]))
+    assert float(sequence.bound) == 500.0 and float(sequence.length_sum(5)) == 1502.0
+
+
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint32])
 def test_starts_of_integer_types_do_not_overflow(kind):
     sequence = Piecewise(vectors=np.eye(2), starts=np.array([0, 100], kind))
