@@ -173,7 +173,8 @@ class GeneralizedLinear:
 
     def observe(self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState) -> ArmObs:
         if self.table is not None:
-            return ArmObs(jax.lax.dynamic_index_in_dim(jnp.asarray(self.table), t, keepdims=False))
+            arms = jax.lax.dynamic_index_in_dim(jnp.asarray(self.table), t, keepdims=False)
+            return ArmObs(arms.astype(jnp.result_type(float)))  # products of integers of small types overflow
         if self.fresh_arms:
             return ArmObs(rng.uniform_ball(key, self.n_arms, self.dim))
         return FixedArmObs(state.arms)

@@ -131,6 +131,14 @@ class TestRounds:
             _, _, outcome = compiled.step(env, jax.random.key(3), jnp.int32(t), state, obs, decide(env, obs, 2))
             np.testing.assert_allclose(outcome.regret, means.max() - means[2], atol=1e-12)
 
+    @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32])
+    def test_a_table_of_integers_gives_arms_of_floats(self, kind):
+        """Learners sum products of features, and 100^2 is 16 in 8 bits."""
+        table = np.full((3, 4, 2), 100, kind)
+        env = as_arrays(GeneralizedLinear(dim=2, n_arms=4, fresh_arms=True, table=table, theta=THETA))
+        arms = compiled.observe(env, jax.random.key(0), jnp.int32(1), compiled.init(env, jax.random.key(0))).arms
+        np.testing.assert_array_equal(arms[0] * arms[1], [10_000.0, 10_000.0])
+
     def test_regret_is_missing_where_the_link_has_no_mean(self):
         """After a drift of theta from negative to positive x'theta, of one arm at first and then of both."""
         arms, path = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[-1.0, -2.0], [-1.0, 0.5], [0.5, 0.5]])
