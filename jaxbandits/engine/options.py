@@ -28,7 +28,7 @@ class Options:
       seed: base seed, 0 to 2^32 - 1, from which all random numbers of the run follow.
       first_seed: index of the first seed, to extend or shard a run.
       width: number of trials that one program runs as a batch, 1 or a multiple of 16. The default on CPUs follows from
-        the bytes of the arrays of one trial (64 up to 3 KiB, 16 up to 64 KiB, 1 beyond), but is at least the
+        the bytes of the arrays of one trial (64 up to 3 KiB, 16 up to 112 KiB, 1 beyond), but is at least the
         `min_width` of the algorithm, and is 1 for code that prints (`jax.debug.print`). On CPUs all widths except 1
         give the same bits.
       compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. The

@@ -1,12 +1,12 @@
 """Default batch width, the number of trials that a program runs at once, by the sizes of caches and device memory.
 
 On a CPU, 64 trials use the vector units best, as long as the arrays of a round of the batch take at most 192 KiB.
-Larger trials run in batches of 16 (one AVX-512 register of float32), as long as the arrays take at most 1 MiB and stay
-in the L1 and L2 caches. If even 16 trials do not fit, a trial runs alone: its vectors are long enough to use the vector
-units, whereas the vectors of a batch would be read from memory in every round. On accelerators the batch is as wide as
-the memory of the device allows, up to 8,192, so that every multiprocessor is busy. The width depends on the sizes of
-one trial and on the device, but not on the number of trials, because adding seeds must not change the bits of the other
-trials.
+Larger trials run in batches of 16 (one AVX-512 register of float32), as long as the arrays take at most 1.75 MiB.
+States count twice in this sum, but are mostly updated in place, so that such a batch takes about 1 MiB of the L2 cache.
+If even 16 trials do not fit, a trial runs alone: its vectors are long enough to use the vector units, whereas the
+vectors of a batch would be read from memory in every round. On accelerators the batch is as wide as the memory of the
+device allows, up to 8,192, so that every multiprocessor is busy. The width depends on the sizes of one trial and on the
+device, but not on the number of trials, because adding seeds must not change the bits of the other trials.
 """
 
 import math
@@ -21,7 +21,7 @@ from jaxbandits.programs.compilation import Device
 from jaxbandits.tracing import target
 
 # Widths, with the largest number of bytes of a round of such a batch (measured in benchmarks/NOTES.md).
-_CPU_WIDTHS = ((64, 3 * 2**16), (16, 2**20))
+_CPU_WIDTHS = ((64, 3 * 2**16), (16, 7 * 2**18))
 _ACCELERATOR_WIDEST = 8192
 _ACCELERATOR_SHARE = 8  # a batch takes at most an eighth of the memory, since states are copied and batches overlap
 

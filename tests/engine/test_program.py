@@ -234,7 +234,8 @@ def test_a_cache_builds_each_value_once_and_again_after_a_failure():
 
 def test_the_default_width_falls_with_the_bytes_of_a_trial():
     cpu = jax.devices("cpu")[0]
-    widths = [default_width(n, cpu) for n in (8, 2**10, 3 * 2**10, 3 * 2**10 + 1, 2**16, 2**16 + 1, 2**20, 2**30)]
+    sizes = (8, 2**10, 3 * 2**10, 3 * 2**10 + 1, 7 * 2**14, 7 * 2**14 + 1, 2**20, 2**30)
+    widths = [default_width(n, cpu) for n in sizes]
     assert widths == [64, 64, 64, 16, 16, 1, 1, 1]
 
     class Accelerator:
