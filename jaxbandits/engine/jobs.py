@@ -16,7 +16,7 @@ from jaxbandits.engine.grid import Arrays, Grid, Point, list_points, split_array
 from jaxbandits.engine.options import COUNT, MAX_SEED, Options
 from jaxbandits.engine.plan import ENVIRONMENT, Job, RecordPoints, resolve_record_points
 from jaxbandits.engine.program import TraceCache
-from jaxbandits.engine.width import bytes_of_round, default_width
+from jaxbandits.engine.width import bytes_of_round, default_width, least_width
 from jaxbandits.programs.compilation import Device
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Algorithm, ArmDecision, BoundsHorizon, Environment
@@ -248,8 +248,9 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
         first_point = dataclasses.replace(job, points=job.points[:1])  # all points have the same shapes
         trial = trace_job(first_point, device, traces)
         # Width 1, since code that prints would print in every slot of a batch, including padding.
-        fits = default_width(bytes_of_round(trial), device)
-        width = 1 if trial.has_effects else max(fits, getattr(job.algorithm, "min_width", 1))
+        size = bytes_of_round(trial)
+        widest = max(default_width(size, device), least_width(job.algorithm, size))
+        width = 1 if trial.has_effects else widest
         job = dataclasses.replace(job, width=width)
     job.at_point()  # checks the values of all points
     return job

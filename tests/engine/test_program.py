@@ -1,7 +1,9 @@
 """Programs: bounded in number, shared data in one copy, one trial alone without an axis of trials."""
 
 import collections
+import dataclasses
 import gc
+import types
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +22,8 @@ from jaxbandits.engine.meters import Metric
 from jaxbandits.engine.options import make_options
 from jaxbandits.engine.plan import Job
 from jaxbandits.engine.trial_keys import base_key, trial_keys
-from jaxbandits.engine.width import bytes_of, bytes_of_round, default_width
+from jaxbandits.engine.width import bytes_of, bytes_of_round, default_width, least_width
+from jaxbandits.linear import OFUL, TOFU
 from jaxbandits.programs import compilation
 from jaxbandits.programs.compilation import LRUCache
 from jaxbandits.simulation import Meter, simulate
@@ -279,15 +282,19 @@ def test_what_passes_in_a_round_counts_beside_the_states():
     assert bytes_of_round(trial) == 2 * states + rows < 2 * (states + 1.2 * 20 * 50 * 8)
 
 
-def test_a_learner_may_ask_for_trials_side_by_side():
-    """A buffer of 10,000 rows would let a neural-linear trial run alone; a given width is kept."""
+def test_trials_with_a_history_run_side_by_side_unless_it_is_huge():
+    """Also within a `Bandit`; the `min_width` of a model and a given width decide before the history does."""
     network = models.Network(input_dim=2, n_arms=3, hidden=(4,), capacity=10_000, batch=8)
-    env = LinearContexts(dim=2, n_arms=3)
-    cpu = jax.devices("cpu")[0]
-    for model, width in ((models.NeuralLinear(network=network, model=models.Ridge(n_arms=3, dim=4)), 16), (network, 1)):
+    gradient = models.NeuralGradient(input_dim=2, n_arms=3, capacity=10_000)
+    env, cpu = LinearContexts(dim=2, n_arms=3), jax.devices("cpu")[0]
+    linear = models.NeuralLinear(network=network, model=models.Ridge(n_arms=3, dim=4))
+    for model, width in ((linear, 16), (network, 16), (gradient, 1)):
         learner = Bandit(model=model, rule=rules.Greedy())
         assert make_jobs([learner], env, 9, 1, 1, make_options(), cpu)[0].whole.width == width
         assert make_jobs([learner], env, 9, 1, 1, make_options(width=32), cpu)[0].whole.width == 32
+    assert [least_width(TOFU.example(), size) for size in (2**24, 2**24 + 1)] == [16, 1]
+    assert least_width(OFUL(dim=2), 1) == least_width(dataclasses.replace(network, capacity=None), 1) == 1
+    assert least_width(types.SimpleNamespace(min_width=32, capacity=None), 1) == 32
 
 
 def test_a_large_trial_runs_alone_by_default():

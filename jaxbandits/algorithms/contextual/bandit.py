@@ -95,9 +95,9 @@ class Bandit:
         return getattr(self.model, "capacity", None)
 
     @property
-    def min_width(self) -> int:
-        """Smallest number of trials per batch for which the model is fast."""
-        return getattr(self.model, "min_width", 1)
+    def min_width(self) -> int | None:
+        """Smallest number of trials per batch for which the model is fast; None if the model does not say."""
+        return getattr(self.model, "min_width", None)
 
     def init(self, key: jax.Array) -> State:
         return self.model.init(key)

@@ -17,7 +17,7 @@ and R is `noise_scale`. The cost per round is n_steps / train_every passes over 
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -83,6 +83,7 @@ class NeuralGradient(NetworkModel):
       Weitong Zhang, Dongruo Zhou, Lihong Li, Quanquan Gu. Neural Thompson Sampling. ICLR 2021, Algorithm 1.
     """
 
+    min_width: ClassVar[int] = 1  # passes over the buffer are matrix products, which are as fast for one trial
     n_hidden: int = static(20, "[2, inf)", "m, size of every hidden layer, an even number")
     depth: int = static(2, "[2, inf)", "L, number of layers of weights")
     activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')

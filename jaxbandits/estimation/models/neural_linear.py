@@ -13,7 +13,7 @@ updated in this way if a sum over a full buffer would lose too many digits: in f
 
 import functools
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -61,9 +61,6 @@ class NeuralLinear(FeatureModel):
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 3.
     """
 
-    # The width would otherwise follow from the size of the state. Most of the state is rows that a round does not read;
-    # trials would run one at a time, which is six times as slow.
-    min_width: ClassVar[int] = 16
     network: Any = param(doc="Network with a capacity, whose last hidden layer has size H")
     model: Any = param(doc="linear model with dim = H; it must read a context if the network does")
 
