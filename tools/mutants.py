@@ -120,7 +120,7 @@ MUTANTS = [
         ("ratio upside down", "statistic.py", "log_ratio_interval(a, b)", "log_ratio_interval(b, a)"),
         ("difference upside down", "statistic.py", "found = paired_mean(a - factor * b)",
          "found = paired_mean(b - factor * a)"),
-        ("wins upside down", "statistic.py", "int(np.sum(a < b))", "int(np.sum(a > b))"),
+        ("wins upside down", "statistic.py", "share_interval(np.sum(a < b)", "share_interval(np.sum(a > b)"),
     ),
     *_of(
         _ENGINE, _STATISTICS,
@@ -135,8 +135,18 @@ MUTANTS = [
     ),
     *_of(
         "jaxbandits/analysis/", _STATISTICS,
-        ("shares with one tail of 5 %", "pairs.py", "tail, most = 0.5 * alpha,", "tail, most = alpha,"),
-        ("ties for a share", "pairs.py", "successes + ties\n", "successes\n"),
+        ("shares with one tail of 5 %", "intervals.py", "tail = 0.5 * alpha\n", "tail = alpha\n"),
+        ("ties for a share", "intervals.py", "most = fewest + np.asarray(ties, float)\n", "most = fewest\n"),
+    ),
+    *_of(
+        "jaxbandits/engine/", "tests/engine/test_program.py",
+        ("trials with a history alone", "width.py", "return WIDTH_UNIT if has_history", "return 1 if has_history"),
+        ("trials with a huge history together", "width.py", "has_history and bytes_of_trial <=", "has_history or 1 <="),
+    ),
+    *_of(
+        "jaxbandits/analysis/", _INTERVALS,
+        ("indicators without their interval", "summary.py", "level=level, is_indicator=metric in trials.indicators",
+         "level=level"),
     ),
     *_of(
         "jaxbandits/analysis/", _INTERVALS,

@@ -1,4 +1,4 @@
-"""Estimates over seeds: means with t-intervals, and means, ratios and medians with bootstrap intervals."""
+"""Estimates over seeds: t-intervals of means, exact ones of shares, bootstrap ones of means, ratios and medians."""
 
 import functools
 from collections.abc import Callable, Iterator

@@ -73,7 +73,8 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
 
 def kind_of_interval(metric: str, of: Mapping[str, Trials]) -> str:
     """Return the name that tables and figures give to the intervals of `intervals.metric_interval`."""
-    return "exact interval" if all(metric in trials.indicators for trials in of.values()) else "t-interval"
+    kinds = {"exact interval" if metric in trials.indicators else "t-interval" for trials in of.values()}
+    return kinds.pop() if len(kinds) == 1 else "interval"
 
 
 def _since(metric: str, of: Mapping[str, Trials]) -> str:

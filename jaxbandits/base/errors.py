@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable
 
 _LONGEST_LIST = 30  # largest number of known names in a message
-_EXAMPLES = 5  # number of known names beside a command that prints them all
+_EXAMPLES = 5  # number of known names beside a command that prints more
 
 
 class InputError(ValueError):
@@ -28,7 +28,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str], command: str = "
       kind: kind of the name, such as "metric".
       name: the unknown name.
       known: all known names.
-      command: command that prints all names, for a list that is too long for the message.
+      command: command that prints names of this kind, for a list that is too long for the message.
     """
     names = sorted(known)
     by_lower_case = {known.casefold(): known for known in reversed(names)}  # `heavy-oful` is close to `HEAVY-OFUL`
@@ -36,7 +36,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str], command: str = "
     close = [by_lower_case[match] for match in matches]
     listed = names
     if len(names) > _LONGEST_LIST:
-        rest = f"... ({len(names)} names{f'; `{command}` prints them' if command else ''})"
+        rest = f"... ({len(names)} names{f'; see `{command}`' if command else ''})"
         listed = [*names[: _EXAMPLES if command else _LONGEST_LIST], rest]
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(listed)}"
     error = UnknownNameError(f"unknown {kind} {format_value(name)}; {hint}")

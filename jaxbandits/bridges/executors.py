@@ -4,6 +4,7 @@ The executors of `concurrent.futures`, `mpi4py.futures`, Dask (`Client.get_execu
 to `run_sweep` directly.
 """
 
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -60,10 +61,15 @@ class JoblibExecutor:
 
 
 def _attempt(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Exception | None]:
-    """Call a function, and return its result and None, or None and its error, with which joblib would end all tasks."""
+    """Call a function, and return its result and None, or None and its error.
+
+    The error is returned and not raised, since joblib ends all tasks at the first error. Its traceback is added as a
+    note, since a returned error is pickled without it.
+    """
     try:
         return function(*args), None
     except Exception as error:
+        error.add_note("".join(traceback.format_exception(error)))
         return None, error
 
 

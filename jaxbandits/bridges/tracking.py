@@ -24,10 +24,10 @@ _NOT_IN_NAMES = re.compile(r"[^\w\-./]")  # characters that MLflow or TensorBoar
 def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, level: float = 0.95) -> None:
     """Log the curves and the specification of a result to a run of an experiment tracker.
 
-    The mean of a metric over seeds is logged as `label/metric` at every record point, and the ends of its interval as
-    `label/metric/low` and `label/metric/high`. The name includes the point of a sweep, as in `oful_ridge-0.1/regret`,
-    and the index of an entry of a vector metric, as in `risk_group-2`; characters that a tracker does not allow become
-    `_`. Failed trials and missing values are omitted.
+    The mean of a metric over seeds is logged as `label/metric` at every record point, and the ends of its interval (as
+    in `Result.summary`) as `label/metric/low` and `label/metric/high`. The name includes the point of a sweep, as in
+    `oful_ridge-0.1/regret`, and the index of an entry of a vector metric, as in `risk_group-2`; characters that a
+    tracker does not allow become `_`. Failed trials and missing values are omitted.
 
     Args:
       result: the result of `simulate`, `compare`, `sweep`, `play` or `SweepResult.load`.

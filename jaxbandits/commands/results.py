@@ -34,7 +34,7 @@ def add(commands: "Subparsers") -> None:
         "--band",
         choices=("mean", "quantile"),
         default="mean",
-        help="mean: mean and t-interval; quantile: median, 10 %% and 90 %% quantiles (default: mean)",
+        help="mean: mean and t-interval (exact interval of a share); quantile: median, 10 %% and 90 %% (default: mean)",
     )
     plot.add_argument(
         "-o",

@@ -46,7 +46,10 @@ class Box:
 
     @property
     def _is_sweep(self) -> bool:
-        """True if the bounds have one value per point of a sweep, where both have a first axis of the same length."""
+        """True if the bounds have one value per point of a sweep, where both have a first axis of the same length.
+
+        Numbers at d points look like the bounds `[d]` of one box, and are taken for these.
+        """
         shape, low, high = np.shape(points.zeros(self.dim)), np.shape(self.low), np.shape(self.high)
         if {low, high} <= {(), shape} or not (low and high):
             return False

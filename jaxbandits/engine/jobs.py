@@ -249,8 +249,7 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
         trial = trace_job(first_point, device, traces)
         # Width 1, since code that prints would print in every slot of a batch, including padding.
         size = bytes_of_round(trial)
-        widest = max(default_width(size, device), least_width(job.algorithm, size))
-        width = 1 if trial.has_effects else widest
+        width = 1 if trial.has_effects else max(default_width(size, device), least_width(job.algorithm, size))
         job = dataclasses.replace(job, width=width)
     job.at_point()  # checks the values of all points
     return job
@@ -283,9 +282,10 @@ def _check_arrays(job: Job) -> None:
         value = functools.reduce(getattr, name.split("."), owner)
         if kind == "static" or (value is not None and not np.ndim(value)):
             advice = f" (or create {type(owner).__name__} with an array in this field, if it takes arrays)"
+            advice = "" if kind == "static" else advice
             raise InputError(
                 f"{type(owner).__name__}.{name} is not an array: a grid over it must list numbers, such as [1, 2]"
-                f"{advice * (kind != 'static')}"
+                f"{advice}"
             )
 
 

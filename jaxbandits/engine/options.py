@@ -29,8 +29,8 @@ class Options:
       first_seed: index of the first seed, to extend or shard a run.
       width: number of trials that one program runs as a batch, 1 or a multiple of 16. The default on CPUs follows from
         the bytes of the arrays of one trial (64 up to 3 KiB, 16 up to 112 KiB, 1 beyond), but is at least the
-        `min_width` of the algorithm, or 16 if it stores rounds (`capacity`), and is 1 for code that prints
-        (`jax.debug.print`). On CPUs all widths except 1 give the same bits.
+        `min_width` of the algorithm, or 16 if it has a `capacity` (stored rounds of up to 16 MiB per trial), and is 1
+        for code that prints (`jax.debug.print`). On CPUs all widths except 1 give the same bits.
       compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. The
         rounds then run at 1/8 to 1/48 of the full speed, so that `"fast"` suits runs of fewer than about a million
         rounds. The last bits of results differ.

@@ -14,7 +14,7 @@ from jaxbandits.types import Admits, Algorithm, Environment, Evaluates, Recommen
 INADMISSIBLE = Metric("sum", "inadmissible")  # number of rounds with an inadmissible decision
 HEALTHY = Metric("snapshot", "healthy")  # False if a state holds a NaN
 STOPPING_TIME = Metric("sum", "stopping_time")  # rounds played by a learner that `Stops`
-STOPPED = Metric("snapshot", "stopped")  # 1 if a learner that `Stops` has stopped
+STOPPED = Metric("snapshot", "stopped")  # True if a learner that `Stops` has stopped
 RESERVED = (INADMISSIBLE.name, HEALTHY.name, *trials.RESERVED)  # no metric may have these names
 
 

@@ -48,6 +48,7 @@ def default_width(bytes_of_trial: int, device: Device) -> int:
 def least_width(algorithm: Any, bytes_of_trial: int) -> int:
     """Return the smallest default width of an algorithm: its `min_width`, or else 16 if it has a history.
 
+    A history of more than 16 MiB per trial would take too much memory for 16 trials, so that the least width is then 1.
     Most rows of a history (`capacity`) are not read in a round, and loops over rows are several times as fast for 16
     trials side by side as for one.
 

@@ -22,11 +22,11 @@ _METHODS = {
     ".csv": "to_csv",
     ".parquet": "to_parquet",
     ".nc": "to_netcdf",
-    ".png": "plot",
-    ".pdf": "plot",
-    ".svg": "plot",
+    ".png": "plot(...).figure.savefig",
+    ".pdf": "plot(...).figure.savefig",
+    ".svg": "plot(...).figure.savefig",
 }
-_OTHER = (".json", ".pkl", ".pickle", ".npy", ".txt", ".tsv", ".xlsx", ".h5", ".feather")  # formats without a method
+_WITHOUT_METHOD = (".json", ".pkl", ".pickle", ".npy", ".txt", ".tsv", ".xlsx", ".h5", ".feather")
 _INCREASING = ("seeds", "record_points")
 _PER_TRIAL = ("healthy", "inadmissible")
 _ARRAYS = (*_INCREASING, *_PER_TRIAL)
@@ -43,8 +43,11 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
     path = files.path_of(path)
     if is_directory:
         raise InputError(f"{path}/ names a directory: add the name of a file")
-    if (suffix := path.suffix.lower()) in (*_METHODS, *_OTHER):  # others, such as that of gamma0.5, belong to the name
-        method = f"; `{_METHODS[suffix]}` is for {suffix} files" if suffix in _METHODS else ""
+    if (suffix := path.suffix.lower()) in (
+        *_METHODS,
+        *_WITHOUT_METHOD,
+    ):  # others, such as that of gamma0.5, belong to the name
+        method = f"; `{_METHODS[suffix]}` writes {suffix} files" if suffix in _METHODS else ""
         raise InputError(f"{path}: `save` writes npz files, which have the suffix .npz or none{method}")
     path = path if path.suffix == ".npz" else files.append_to_name(path, ".npz")
     files.make_directory(path.parent)

@@ -36,6 +36,7 @@ class Part(NamedTuple):
     is_first: bool = True  # only the first call warns and checks the metric
     brief: bool = False  # as `engine.progress.Display.brief`
     compares: bool = False  # whether the values of a scalar metric decide on the next calls
+    of_first_label: bool = False  # whether the default metric is the first one of the first label, not of the result
 
 
 def run_comparison(
@@ -58,7 +59,7 @@ def run_comparison(
       seeds: one value, or a mapping from labels to values.
       record_points: one value, or a mapping from labels to values.
       options: settings of the run.
-      metric: if `part.compares`, the name of the scalar metric; None: the first metric.
+      metric: if `part.compares`, the name of the scalar metric; None: the first metric (`part.of_first_label`).
       part: the place of this call in a run of several calls. The first call warns of assumed noise scales that are too
         large (`warn_of_noise_scales`), and of horizons beyond 2^24 in float32.
 
@@ -73,7 +74,7 @@ def run_comparison(
         warn_of_noise_scales(label_jobs)
         _warn_of_counters(label_jobs)
     if part.is_first and part.compares:
-        _check_metric(metric, label_jobs, devices[0], traces)
+        _check_metric(metric, part.of_first_label, label_jobs, devices[0], traces)
     plan = Plan(tuple(job for label in label_jobs for _, job in label.jobs), options.seed)
     begin = time.time()
     with contextlib.ExitStack() as stack:
@@ -109,7 +110,9 @@ def run_comparison(
     return Result(trials, info)
 
 
-def _check_metric(metric: str | None, label_jobs: Sequence[LabelJobs], device: Device, traces: TraceCache) -> None:
+def _check_metric(
+    metric: str | None, of_first_label: bool, label_jobs: Sequence[LabelJobs], device: Device, traces: TraceCache
+) -> None:
     """Check that all labels have a scalar metric of this name, unless only a run can determine this."""
     if metric is not None and not isinstance(metric, str):
         raise InputError(f"metric must be the name of a metric, got {format_value(metric)}")
@@ -125,7 +128,8 @@ def _check_metric(metric: str | None, label_jobs: Sequence[LabelJobs], device: D
         raise InputError("the learners cannot be compared, because the run has no metrics")
     if metric is not None and metric not in known:
         raise unknown_name("metric", metric, known)
-    chosen = known[0] if metric is None else metric
+    usual = in_order(found[0][1])[:1] if of_first_label else known
+    chosen = (usual or known)[0] if metric is None else metric
     for label, shapes in found:
         if chosen not in shapes:  # it could not be compared with the others, and would play no further seeds
             shared = [name for name in known if all(of.get(name) == () for _, of in found)]

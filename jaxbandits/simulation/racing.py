@@ -219,7 +219,7 @@ def race(
             options = make_options(**group)
             is_quiet = time.perf_counter() - quiet_since < SECONDS_PER_LINE  # groups may be short, and the race long
             quiet_since = quiet_since if is_quiet else time.perf_counter()
-            part = Part(is_first=first == 0, brief=is_quiet, compares=True)
+            part = Part(is_first=first == 0, brief=is_quiet, compares=True, of_first_label=True)
             result = run_comparison(learners, environment, horizon, count, 1, options, metric=metric, part=part)
         metric = result[next(iter(grids))].metric() if metric is None else metric
         rounds = sum(trials.horizon for trials in result.trials.values())

@@ -142,6 +142,8 @@ def run_until_decided(
             )
         )
         metric, trials = join(results).labels_with_metric(rule.metric)
+        if missing := [label for label in labelled if label not in trials]:  # known only now for metrics in hindsight
+            raise InputError(f"{missing[0]} has no metric {metric!r}, by which the learners are compared")
         everyone = {(label, c.point): c for label in trials for c in pairs.contestants({label: trials[label]}, None)}
         found = pairs.pairs(list(everyone.values()), metric, rule.level, rule.looks, seeds, rule.margin)
         for who, pair in zip(itertools.combinations(everyone, 2), found, strict=True):

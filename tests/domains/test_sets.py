@@ -387,7 +387,10 @@ def test_refuses(domain, message):
 
 
 def test_boxes_of_a_sweep_are_valid_and_measured_one_by_one():
-    """In a sweep, each bound has a first axis, which may be as long as the dimension."""
+    """In a sweep, each bound has a first axis, which may be as long as the dimension.
+
+    Two numbers at d points cannot be told from the bounds `[d]` of one box.
+    """
     for n in (1, 2, 3):
         low, high = -np.arange(1.0, n + 1.0), np.tile([1.0, 2.0], (n, 1))
         ours = Box(dim=2, low=low, high=high)

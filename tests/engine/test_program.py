@@ -288,7 +288,8 @@ def test_trials_with_a_history_run_side_by_side_unless_it_is_huge():
     gradient = models.NeuralGradient(input_dim=2, n_arms=3, capacity=10_000)
     env, cpu = LinearContexts(dim=2, n_arms=3), jax.devices("cpu")[0]
     linear = models.NeuralLinear(network=network, model=models.Ridge(n_arms=3, dim=4))
-    for model, width in ((linear, 16), (network, 16), (gradient, 1)):
+    members = [models.Ensemble(model=model, n_members=2) for model in (network, gradient)]
+    for model, width in ((linear, 16), (network, 16), (gradient, 1), (members[0], 16), (members[1], 1)):
         learner = Bandit(model=model, rule=rules.Greedy())
         assert make_jobs([learner], env, 9, 1, 1, make_options(), cpu)[0].whole.width == width
         assert make_jobs([learner], env, 9, 1, 1, make_options(width=32), cpu)[0].whole.width == 32

@@ -30,7 +30,7 @@ def test_the_value_of_a_replay_is_exact_despite_an_offset_of_the_rewards():
     assert row.value * row.ess == pytest.approx(round(row.value * row.ess), rel=1e-12)
 
 
-@pytest.mark.parametrize("unit", [2.0**-100, 2.0**100])
+@pytest.mark.parametrize("unit", [2.0**-100, 2.0**100, 2.0**125])
 def test_an_estimate_does_not_depend_on_the_unit_of_rewards(unit):
     """Squares of rewards around 1e-30 are 0, and those of rewards around 1e30 infinite."""
     reward = np.arange(400) % 7.0

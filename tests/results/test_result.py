@@ -105,7 +105,7 @@ def test_a_message_lists_few_known_names():
     assert few.endswith("known: " + ", ".join(f"n{i:02}" for i in range(30)))
     assert many.endswith("n28, n29, ... (31 names)")
     pointing = str(unknown_name("name", "??", [f"n{i:02}" for i in range(31)], "jaxbandits list"))
-    assert pointing.endswith("known: n00, n01, n02, n03, n04, ... (31 names; `jaxbandits list` prints them)")
+    assert pointing.endswith("known: n00, n01, n02, n03, n04, ... (31 names; see `jaxbandits list`)")
 
 
 @pytest.mark.parametrize("level", [95, 0, 1, -1, 0.0, 1.0, float("nan"), "x", True, None, [0.9]])

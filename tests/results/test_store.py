@@ -46,9 +46,9 @@ def test_save_and_load_keep_everything(tmp_path):
 def test_a_file_of_another_format_is_refused_with_the_method_that_writes_it(tmp_path):
     result = factories.result()
     for name, message in (
-        ("a.csv", r"a.csv: `save` writes npz files, .*; `to_csv` is for .csv files$"),
-        ("a.CSV", "`to_csv` is for .csv files$"),
-        ("a.nc", "`to_netcdf` is for .nc files$"),
+        ("a.csv", r"a.csv: `save` writes npz files, .*; `to_csv` writes .csv files$"),
+        ("a.CSV", "`to_csv` writes .csv files$"),
+        ("a.nc", "`to_netcdf` writes .nc files$"),
         ("a.json", "have the suffix .npz or none$"),
     ):
         with pytest.raises(InputError, match=message):

@@ -210,6 +210,18 @@ def test_a_label_without_the_metric_is_refused_before_it_runs(monkeypatch):
         compare(learners, {"a": coins, "b": coins, "c": log}, 5, 4, until="decided", progress=False, meters=[played])
 
 
+def test_a_race_is_about_the_first_metric_of_its_first_label():
+    """Though another label has a metric `regret`, which would come first in the result."""
+    played = Meter("played", lambda played: played.decision.index)
+    coins, log = armed.BernoulliArms.from_means([0.6, 0.5, 0.4]), data.LoggedReplay.example()
+    grid = Grid(armed.UCB1(n_arms=3), {"exploration": [0.5, 1.0]})
+    settings = {"meters": [played], "progress": False}
+    found = race(grid, {"log": log, "coins": coins}, 5, 4, metric="played", **settings)
+    assert found.rounds > 0
+    with pytest.raises(InputError, match=r"coins has no metric 'mean_reward', by which the learners are compared"):
+        race(grid, {"log": log, "coins": coins}, 5, 4, **settings)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

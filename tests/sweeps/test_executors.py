@@ -202,8 +202,9 @@ def test_an_error_of_a_joblib_task_belongs_to_this_task():
     executor = JoblibExecutor(joblib.Parallel(n_jobs=1))
     tasks = [executor.submit(count_down, i) for i in (2, 1, 0, 3)]
     assert [tasks[i].result() for i in (3, 1, 0)] == [2, 6, 3]
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError) as raised:
         tasks[2].result()
+    assert "return 6 // i" in "".join(pickle.loads(pickle.dumps(raised.value)).__notes__)  # the line of the task
     assert called == [2, 1, 0, 3]
 
 

@@ -56,7 +56,7 @@ class REXP3(MixedWeights):
         rounds = scale ** (1 / 3) * min(horizon / variation, 1e300) ** (2 / 3)  # the quotient may be infinite
         period = math.ceil(min(horizon, max(1.0, rounds)))
         if period > _MOST_ROUNDS:
-            least = horizon * math.sqrt(scale) / _MOST_ROUNDS**1.5
+            least = 1.05 * horizon * math.sqrt(scale) / _MOST_ROUNDS**1.5  # not too small when it is rounded
             raise InputError(
                 f"variation must be at least about {least:.2g} with horizon={horizon} and n_arms={n_arms}, got "
                 f"{variation:g}: the period between two restarts would be {period} rounds, but a run has at most "

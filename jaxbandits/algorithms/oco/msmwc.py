@@ -99,7 +99,7 @@ class MsMwC:
     def _rate(self) -> jax.Array:
         name = "loss_range" if self.rate is None else "rate"
         shape = jnp.shape(getattr(self, name))
-        if shape not in ((), (1,), (self.n_experts,)):
+        if shape not in ((), (self.n_experts,)):
             raise InputError(f"MsMwC.{name} must have shape [] or [{self.n_experts}], got {list(shape)}")
         rate = 0.5 / (self.c_meta * self.loss_range) if self.rate is None else self.rate
         return jnp.broadcast_to(jnp.asarray(rate, jnp.result_type(float)), (self.n_experts,))

@@ -63,6 +63,11 @@ class Ensemble(Wrapper):
         """Number of rounds that the model stores, if it has a history."""
         return self.model.capacity
 
+    @property
+    def min_width(self) -> int | None:
+        """Smallest number of trials per batch for which the model is fast; None if the model does not say."""
+        return getattr(self.model, "min_width", None)
+
     def check(self) -> None:
         """Raise InputError for a value that is not a model, or for p < 1 with a model that needs every round."""
         super().check()

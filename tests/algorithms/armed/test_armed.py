@@ -389,10 +389,14 @@ def test_presets():
     for n_arms, period in ((5, 10**9), (1, 1)):  # a quotient T / V that overflows
         assert REXP3.theory(n_arms=n_arms, horizon=10**9, variation=1e-300).period == period
     with pytest.raises(
-        InputError, match=r"^variation must be at least about 0.0029 .* but a run has at most 2147483647"
+        InputError, match=r"^variation must be at least about 0.003 .* but a run has at most 2147483647"
     ):
         REXP3.theory(n_arms=5, horizon=10**11, variation=1e-4)
-    assert REXP3.theory(n_arms=5, horizon=10**11, variation=0.0029).period < 2**31
+    for n_arms, n in ((5, 10**11), (2, 3 * 10**10), (7, 8 * 10**11), (50, 10**12)):  # what is advised is accepted
+        with pytest.raises(InputError, match="at least about") as refused:
+            REXP3.theory(n_arms=n_arms, horizon=n, variation=1e-9)
+        advised = float(str(refused.value).split("at least about ")[1].split()[0])
+        assert REXP3.theory(n_arms=n_arms, horizon=n, variation=advised).period < 2**31
     assert UCBDelta.theory(n_arms=5, horizon=jnp.array(100_000, jnp.int32)).delta == pytest.approx(1e-10)
     with pytest.raises(InputError, match=r"changes must"):
         SWUCB.theory(n_arms=5, horizon=10, changes=11)
