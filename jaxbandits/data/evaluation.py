@@ -390,8 +390,8 @@ def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) ->
     is_logged = jnp.asarray(log.counts > 0, float)
     # In float32, sums of uncentred rewards lose digits, and their squares cancel, overflow or underflow. The unit is a
     # power of two about as large as the range of the rewards; rewards of 0 and 1 stay whole numbers with exact sums.
-    limits = np.finfo(jnp.result_type(float))  # beyond them the unit would be 0 or infinite
-    unit = float(np.ldexp(1.0, np.clip(np.frexp(np.ptp(log.reward))[1], limits.minexp, limits.maxexp - 1)))
+    limits = np.finfo(jnp.result_type(float))  # beyond them the unit or its reciprocal, by which XLA multiplies, is 0
+    unit = float(np.ldexp(1.0, np.clip(np.frexp(np.ptp(log.reward))[1], limits.minexp, limits.maxexp - 2)))
     centre = jnp.asarray(np.round(log.reward.mean() / unit) * unit, float)
     deviation: Callable[[Any], Any] = lambda r: (r.outcome.reward - centre) / unit * r.outcome.counted  # noqa: E731
     square: Callable[[Any], Any] = lambda r: deviation(r) ** 2  # noqa: E731
