@@ -10,6 +10,7 @@ from jaxbandits.engine import driver
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import stopping
 from tests.results import factories
+from tests.toy_problems import Hindsight, Noisy, Shrink
 
 SEEDS = 20
 POINT = Meter("x", lambda played: played.decision.x, "sum")
@@ -208,6 +209,15 @@ def test_a_label_without_the_metric_is_refused_before_it_runs(monkeypatch):
     played = Meter("played", lambda played: played.decision.index)
     with pytest.raises(InputError, match=r"compared: choose one of played$"):
         compare(learners, {"a": coins, "b": coins, "c": log}, 5, 4, until="decided", progress=False, meters=[played])
+
+
+def test_a_label_without_the_metric_is_refused_after_a_group_if_metrics_are_known_only_then():
+    """A metric in hindsight; without the error, the label would be left out of all pairs."""
+    learners = {label: Shrink(rate=0.1) for label in "abc"}
+    environments = {"a": Hindsight(), "b": Hindsight(), "c": Noisy()}
+    rule = StoppingRule(metric="best_point")
+    with pytest.raises(InputError, match=r"^c has no metric 'best_point', by which the learners are compared$"):
+        compare(learners, environments, 5, 4, until=rule, progress=False)
 
 
 def test_a_race_is_about_the_first_metric_of_its_first_label():
