@@ -11,6 +11,7 @@ from jaxbandits.bridges import tracking
 from jaxbandits.environments.linear.noise import Gaussian
 from jaxbandits.operators import with_noise
 from jaxbandits.results.result import Result
+from tests.results import factories
 
 NAN = np.nan
 CURVES = np.array([[[NAN, 0.5, 0.75], [NAN, NAN, 0.25], [1.0, 1.0, 0.5], [NAN, NAN, NAN]]])  # [H, S, M]
@@ -82,6 +83,20 @@ def test_a_file_keeps_which_metrics_may_be_missing(tmp_path):
     loaded = Result.load(path)["replay"]
     assert loaded.may_be_missing == ("mean_reward",) and not loaded.failures().any()
     np.testing.assert_array_equal(loaded["mean_reward"], CURVES)
+
+
+@pytest.mark.filterwarnings("ignore:only 3 seeds")
+@pytest.mark.parametrize("shape", [(1, 3, 2), (1, 3, 2, 2)])
+def test_a_failed_trial_with_finite_values_is_left_out(shape):
+    """Its state held a NaN: of a scalar as of every entry of a vector, in the summary and in a curve."""
+    values = np.where(np.arange(3) == 1, 100.0, 1.0).reshape(1, 3, *[1] * (len(shape) - 2)) * np.ones(shape)
+    axes = {"loss": ("arm",)} if len(shape) == 4 else {}
+    made = factories.trials({"loss": values}, healthy=np.array([[True, False, True]]), axes=axes)
+    with pytest.warns(UserWarning, match="1 of 3 trials have NaN"):
+        rows = Result({"a": made}).summary("loss")
+    assert [(row.mean, row.trials, row.failed) for row in rows] == [(1.0, 2, 1)] * len(rows)
+    (line, *_) = Result({"a": made}).plot("loss").lines
+    np.testing.assert_array_equal(line.get_ydata(), 1.0)
 
 
 def test_a_file_keeps_which_metrics_are_indicators(tmp_path):
