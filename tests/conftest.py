@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of BLAS would compete with the other processes of `-n auto`
 
 import hypothesis
 import jax

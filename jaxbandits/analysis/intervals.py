@@ -12,6 +12,7 @@ from jaxbandits.base.errors import InputError, format_value
 
 _FEW = 4  # largest number of estimates that `repr` writes out
 _RESAMPLES, _CHUNK = 39_999, 2_000
+_PART = 2**16  # counts multiplied at once; with many more, BLAS would start threads, which cost more than they save
 _MOST = 2_048  # largest number of rows that are resampled; more rows are first averaged in blocks
 _MEDIANS = 999  # number of resamples for the standard error of a median
 _KEY = 20_240_101  # seed of the resampling, so that the same data have the same interval
@@ -340,8 +341,9 @@ def resampled_means(columns: np.ndarray) -> np.ndarray:
 
 
 def _parts(n: int) -> Iterator[np.ndarray]:
-    counts = _counts(n)
-    return (counts[i : i + _CHUNK].astype(np.float64) for i in range(0, len(counts), _CHUNK))
+    """Generate the rows of `_counts` in float64, in parts that stay in a core's cache."""
+    counts, size = _counts(n), max(1, _PART // n)
+    return (counts[i : i + size].astype(np.float64) for i in range(0, len(counts), size))
 
 
 def _have_equal_rows(rows: np.ndarray) -> np.ndarray:

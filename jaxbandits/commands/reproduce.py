@@ -381,6 +381,7 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
     arguments.quiet = True  # progress bars of several runs would share a line
     if arguments.workers is None:
         arguments.workers = max(1, available_cores() // n)
+    os.environ.setdefault("OMP_NUM_THREADS", str(arguments.workers))  # the processes' BLAS would use all cores
     pool = ProcessPoolExecutor(n, multiprocessing.get_context("spawn"), _begin, (arguments.plugin,))
     try:
         yield pool.submit
