@@ -26,6 +26,8 @@ class Exp3S(MixedWeights):
 
     Deviations:
       * [ours] Probabilities below 2^-40, which divide the rewards in the estimates, are replaced by 2^-40.
+      * [ours] A weight below the smallest normal floating-point number, relative to the sum of all weights, is replaced
+        by this number: an arm whose weight underflowed to 0 could not gain weight again.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.

@@ -3,6 +3,8 @@
     p_i   = (1 - g) w_i / sum_k w_k + g / K
     w_i   <- w_i exp(g x_i / K) + share sum_k w_k,   x_i = reward / p_i for the arm i played, 0 for the others
 
+The state stores normalised weights, none of which is below the smallest normal floating-point number.
+
 For an unavailable arm, x_i is the reward of the learner, as for a sleeping expert (Freund, Schapire, Singer & Warmuth,
 STOC 1997), so that the arm does not lose weight to those that are available.
 
@@ -86,4 +88,7 @@ class MixedWeights(abc.ABC):
         grown = weights * elementary.exp(gains - top)
         grown = grown + self.share * elementary.exp(-top)
         total = jnp.sum(grown)
-        return WeightState(jnp.where(total > 0.0, grown / jnp.where(total > 0.0, total, 1.0), 1.0 / self.n_arms))
+        is_lost = total == 0.0  # all weights underflow only if a reward is far below 0
+        weights = jnp.where(is_lost, 1.0 / self.n_arms, grown / jnp.where(is_lost, 1.0, total))
+        # A weight of 0 would stay 0 whatever the arm pays.
+        return WeightState(jnp.maximum(weights, jnp.finfo(weights.dtype).tiny))

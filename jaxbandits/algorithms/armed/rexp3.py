@@ -33,6 +33,8 @@ class REXP3(MixedWeights):
       * [ours] If feedback is late, the round in which the weights restart has equal weights, but later rounds have the
         old ones until the feedback of that round has arrived.
       * [ours] Probabilities below 2^-40, which divide the rewards in the estimates, are replaced by 2^-40.
+      * [ours] A weight below the smallest normal floating-point number, relative to the sum of all weights, is replaced
+        by this number: an arm whose weight underflowed to 0 could not gain weight again.
 
     References:
       Omar Besbes, Yonatan Gur, Assaf Zeevi. Stochastic Multi-Armed-Bandit Problem with Non-stationary Rewards.

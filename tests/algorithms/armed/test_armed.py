@@ -184,6 +184,18 @@ def test_an_arm_that_becomes_available_late_is_soon_judged_by_its_rewards(learne
     assert (played[n // 2 :] == best).mean() > share
 
 
+@pytest.mark.parametrize(
+    "learner", [Exp3S(n_arms=2, exploration=0.5, sharing=0.0), REXP3(n_arms=2, exploration=0.5, period=10**6)]
+)
+def test_an_arm_that_was_worse_for_long_is_found_once_it_is_the_best(learner, key):
+    """A weight of e^-1000 is 0 in floating point, and would remain 0 whatever the arm pays."""
+    n = 4_000
+    rewards = np.repeat([[1.0, 0.0], [0.0, 1.0]], n, axis=0)
+    played = np.asarray(play(learner, rewards, np.ones((2 * n, 2), bool), key, lambda *_: ())[0].index)
+    assert (played[n - 500 : n] == 0).mean() > 0.7
+    assert (played[-500:] == 1).mean() > 0.7
+
+
 def posterior(learner, key, t, state):
     """Return both parameters of every arm, one after the other."""
     del key, t
@@ -272,6 +284,15 @@ def test_catoni_estimate_after_a_reward_whose_square_overflows():
             state = update(None, jnp.int32(n), state, None, ArmDecision(jnp.int32(0), None), reward)
         found.append(float(index(state)))
     assert found[0] < found[1] == found[2] < 2.5 * found[0]
+
+
+@pytest.mark.parametrize("learner", [Exp3S(n_arms=2), REXP3(n_arms=2)])
+def test_a_reward_of_nan_remains_in_the_state(learner, key):
+    """A trial whose state has no NaN counts as healthy."""
+    state, obs, t = learner.init(key), IndexObs.of(2), jnp.int32(1)
+    decision = learner.select(key, t, state, obs)
+    state = learner.update(key, t, state, obs, decision, Reward(jnp.array(jnp.nan)))
+    assert any(np.isnan(leaf).any() for leaf in jax.tree.leaves(state))
 
 
 def test_the_earlier_name_of_the_positive_count_warns():
