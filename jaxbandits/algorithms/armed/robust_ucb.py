@@ -89,7 +89,7 @@ class RobustUCB(IndexPolicy):
         i, reward = decision.index, feedback.reward
         count = state.count.at[i].add(1.0)
         grid = 2.0 * math.log(2.0) * jnp.arange(1, _LEVELS + 1)
-        stays = grid * jnp.abs(reward) ** (1.0 + self.eps) <= self.moment_bound * count[i]
-        left = jnp.where(stays, reward, 0.0)  # [31]
+        is_cut = grid * jnp.abs(reward) ** (1.0 + self.eps) > self.moment_bound * count[i]
+        left = jnp.where(is_cut, 0.0, reward)  # [31]  a NaN remains, so that the trial counts as failed
         is_played = jnp.arange(self.n_arms) == i
         return TruncatedState(count, state.totals + jnp.where(is_played, left[:, None], 0.0))

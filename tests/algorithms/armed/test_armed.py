@@ -286,7 +286,7 @@ def test_catoni_estimate_after_a_reward_whose_square_overflows():
     assert found[0] < found[1] == found[2] < 2.5 * found[0]
 
 
-@pytest.mark.parametrize("learner", [Exp3S(n_arms=2), REXP3(n_arms=2)])
+@pytest.mark.parametrize("learner", [Exp3S(n_arms=2), REXP3(n_arms=2), RobustUCB(n_arms=2)])
 def test_a_reward_of_nan_remains_in_the_state(learner, key):
     """A trial whose state has no NaN counts as healthy."""
     state, obs, t = learner.init(key), IndexObs.of(2), jnp.int32(1)
