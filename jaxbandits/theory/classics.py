@@ -144,9 +144,14 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
 
 
 def least_stopping_time(means: Sequence[float], delta: float) -> float:
-    """Return T* kl(delta, 1 - delta), a lower bound on the expected stopping time (Garivier & Kaufmann, Thm 1)."""
+    """Return T* kl(delta, 1 - delta), a lower bound on the expected stopping time (Garivier & Kaufmann, Thm 1).
+
+    For delta >= 1/2 the result is 0, since the proof needs delta <= 1/2: a learner that guesses one of two arms without
+    playing is right with probability 1/2.
+    """
     delta = ranges.real("delta", delta, "(0, 1)")
-    return optimal_proportions(means)[1] * divergence(delta, 1.0 - delta)
+    time = optimal_proportions(means)[1]
+    return time * divergence(delta, 1.0 - delta) if delta < 0.5 else 0.0
 
 
 def _probabilities(name: str, values: Sequence[float] | np.ndarray, shape: str) -> np.ndarray:

@@ -61,6 +61,12 @@ def test_no_proportions_are_better_than_the_optimal_ones(means, rng):
     assert classics.least_stopping_time(means, 0.1) == pytest.approx(wanted)
 
 
+def test_an_error_that_guessing_has_needs_no_plays():
+    """A coin that picks one of two arms errs with probability 1/2, after no play at all."""
+    assert classics.least_stopping_time([0.6, 0.4], 0.49) > 0.0
+    assert [classics.least_stopping_time([0.6, 0.4], delta) for delta in (0.5, 0.51, 0.9)] == [0.0] * 3
+
+
 def test_bounds_outside_of_their_range_are_refused():
     for bound in (classics.etc_bound, classics.ucb_bound):
         for gap in (0.0, -0.5, np.nan):
