@@ -430,11 +430,13 @@ def _check_choice(chosen: Choice, t: int, job: Job, n_arms: int) -> tuple[np.nda
 def _check_arms(chosen: ArrayLike, method: str, t: int, job: Job, n_arms: int) -> np.ndarray:
     """Return the arms `[W]` that a method of a learner has returned.
 
+    The array is a copy, since late feedback needs it after the learner may have overwritten its own array.
+
     Raises:
       InputError: for invalid arms; the message names method, round and trial.
     """
     try:
-        index = np.asarray(chosen)
+        index = np.array(chosen)
     except ValueError:  # rows of several lengths
         index = np.empty(0, object)
     n = job.n_trials

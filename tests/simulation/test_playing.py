@@ -129,6 +129,18 @@ def test_late_feedback_arrives_as_in_the_compiled_loop(rounds):
     assert all((index == t % K).all() for t, _, index, _ in learner.updates)
 
 
+def test_a_learner_may_choose_in_the_same_array_in_every_round():
+    chosen = np.zeros(W, int)
+
+    def choose(t, obs):
+        chosen[:] = t % K
+        return chosen
+
+    learner = Script(choose)
+    play(learner, operators.with_delay(coins(), 2), 9, W, **QUIET)
+    assert [index.tolist() for _, _, index, _ in learner.updates] == [[t % K] * W for t in range(7)]
+
+
 class RecommendingUCB1(UCB1):
     """UCB1 in NumPy that recommends the arm with the largest mean."""
 
