@@ -153,10 +153,17 @@ class Store:
         if not leaves:
             return BatchCheckpoint(int(arrays["rounds"]), block_values, None, float(arrays["seconds"]))
         like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(key_data, carry), carry_shape))
+        if len(leaves) == len(like):
+            leaves = [_restore_type(x, of.dtype) for x, of in zip(leaves, like, strict=True)]
         if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in like]:
             raise InputError(f"{path} does not fit this run (its arrays differ); delete it to compute this batch again")
         carry = jax.tree.unflatten(jax.tree.structure(carry_shape), leaves)
         return BatchCheckpoint(int(arrays["rounds"]), block_values, carry, float(arrays["seconds"]))
+
+
+def _restore_type(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return an array of a type that NumPy lacks, such as bfloat16, which a file holds as plain bytes."""
+    return x.view(dtype) if x.dtype.kind == "V" and x.dtype.itemsize == dtype.itemsize else x
 
 
 def _read_spec(path: Path) -> JsonObject:

@@ -1,5 +1,6 @@
 """Killed at any instant, a run resumes bit for bit; files are never half written and never trusted blindly."""
 
+import functools
 import importlib
 import os
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import filelock
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -95,6 +97,42 @@ def test_an_unfinished_batch_is_continued_not_recomputed(tmp_path, monkeypatch):
     assert timing["rounds"] == 5 * (400 - 147)
     (ns,) = timing["ns_per_round"]  # of all its rounds: those of the first call count too
     assert ns * 1e-9 * 400 * resumed["Shrink"].spec["width"] > timing["run_s"] > 0.0
+    for name in whole.metrics:
+        np.testing.assert_array_equal(resumed.get(name), whole.get(name))
+
+
+@pytree
+class ShortNumbers(Shrink):
+    """The learner with a state in types that NumPy lacks."""
+
+    def init(self, key):
+        return super().init(key), jnp.full(3, 0.1, jnp.bfloat16), jnp.full(2, 3, jnp.int4)
+
+    def select(self, key, t, state, obs):
+        return super().select(key, t, state[0], obs)
+
+    def update(self, key, t, state, obs, decision, feedback):
+        x, halves, quarters = state
+        return super().update(key, t, x, obs, decision, feedback), halves + jnp.bfloat16(x), quarters
+
+    def recommend(self, state):
+        return state[0] + state[1][0].astype(float) * state[2][1].astype(float)
+
+
+def test_states_in_types_that_numpy_lacks_are_read_back(tmp_path, monkeypatch):
+    run = functools.partial(simulate, ShortNumbers(rate=0.1), Noisy(scale=1.0), 40, 5, seconds_per_call=1e-9, **RUN)
+    original = checkpoint.Store.save
+
+    def failing(self, batch, progress):
+        original(self, batch, progress)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint.Store, "save", failing)
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=tmp_path, save_every=0.0)
+    monkeypatch.undo()
+    whole, resumed = run(), run(checkpoint=tmp_path)
+    assert resumed["ShortNumbers"].timing["rounds"] < 5 * 40
     for name in whole.metrics:
         np.testing.assert_array_equal(resumed.get(name), whole.get(name))
 
