@@ -150,7 +150,9 @@ class TracedFunction:
         """Evaluate the function for one trial, with barriers placed as in the method `vmap`."""
         leaves = jax.tree.leaves(args)
         results = _run(None, *open_jaxpr(self.jaxpr), leaves, [True] * len(leaves), invariant)
-        return jax.tree.unflatten(jax.tree.structure(self.out), [x for x, _ in results])
+        # A constant in a jaxpr may be a bool of Python.
+        leaves = [x if hasattr(x, "dtype") else jnp.asarray(x) for x, _ in results]
+        return jax.tree.unflatten(jax.tree.structure(self.out), leaves)
 
     def vmap(self, axis_size: Any, batched: Sequence[bool], *args: Any, invariant: Sequence[bool] = ()) -> Any:
         """Evaluate the function for `axis_size` trials along the last axis.

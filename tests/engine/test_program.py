@@ -186,6 +186,29 @@ def test_one_trial_alone_has_no_axis_of_trials():
     assert alone.carry_shape.totals.recent[Metric("sum", "loss")].shape == ()
 
 
+@pytree
+class Marked(Shrink):
+    """The learner with constants of several types in its state."""
+
+    def init(self, key):
+        return super().init(key), (jnp.array(True), jnp.int8(3), None, jnp.zeros((0,)))
+
+    def select(self, key, t, state, obs):
+        return super().select(key, t, state[0], obs)
+
+    def update(self, key, t, state, obs, decision, feedback):
+        return super().update(key, t, state[0], obs, decision, feedback), (jnp.array(False), *state[1][1:])
+
+    def recommend(self, state):
+        return jnp.where(state[1][0], 0.0, state[0])
+
+
+@pytest.mark.parametrize("width", [1, 32])
+def test_a_state_may_contain_constants(width):
+    found = simulate(Marked(rate=0.5), Noisy(), 3, 2, record_points=3, width=width, progress=False)
+    np.testing.assert_array_equal(found.get("newest")[0], [[0.5, 0.25, 0.125]] * 2)
+
+
 def test_the_trial_axis_is_last():
     many = compile_job(_job(Shrink(), Vectors(table=np.ones((4, 3)))), jax.devices()[0])
     assert many.carry_shape.totals.recent[Metric("sum", "risk")].shape == (3, 32)
