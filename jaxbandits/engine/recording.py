@@ -56,9 +56,9 @@ def take_snapshot(
     Raises:
       InputError: during tracing, if a value is neither a real number nor an array, or if two metrics have one name.
     """
-    floats = [x for x in jax.tree.leaves((env_state, alg_state)) if jnp.issubdtype(x.dtype, jnp.floating)]
+    inexact = [x for x in jax.tree.leaves((env_state, alg_state)) if jnp.issubdtype(x.dtype, jnp.inexact)]
     is_healthy = jnp.ones((), bool)
-    for x in floats:
+    for x in inexact:
         is_healthy = is_healthy & ~jnp.isnan(x).any()
     values = {}
     if isinstance(environment, Evaluates):

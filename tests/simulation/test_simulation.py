@@ -1,12 +1,14 @@
 """`simulate` and `compare` on toys whose results are known by hand."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine.meters import Metric
 from jaxbandits.engine.plan import resolve_record_points
+from jaxbandits.engine.recording import HEALTHY, take_snapshot
 from jaxbandits.programs import compilation
 from jaxbandits.results.merge import merge
 from jaxbandits.simulation import Meter, compare, simulate
@@ -94,6 +96,13 @@ def test_a_nan_in_the_state_counts_even_if_every_metric_is_finite():
     assert np.isfinite(result.final("loss")).all()
     assert result.failures("loss").all()
     assert not simulate(Shrink(), Noisy(), 6, 60, record_points=3, **QUIET).failures("loss").any()
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32, complex])
+def test_a_nan_of_any_type_counts(dtype):
+    for entry, is_healthy in ((1.0, True), (np.nan, False)):
+        state = (jnp.int32(3), jnp.asarray([0.0, entry], dtype))
+        assert take_snapshot(NeedsGradient(), None, (), state)[HEALTHY] == is_healthy
 
 
 def test_metrics_may_not_hide_each_other():
