@@ -32,7 +32,7 @@ from jaxbandits.engine.plan import Batch, Job, Plan
 from jaxbandits.engine.program import PreparedProgram, Program, TraceCache, to_host
 from jaxbandits.engine.progress import Display, ProgressBar
 from jaxbandits.engine.trial_keys import base_key
-from jaxbandits.programs.compilation import Device, is_key
+from jaxbandits.programs.compilation import Device, wrap_key_data
 from jaxbandits.tracing import target
 from jaxbandits.tracing.settings import own_settings, settings_for_threads
 from jaxbandits.types import Algorithm, Environment
@@ -489,12 +489,8 @@ def carry_after(job: Job, base_seed: int, rounds: int, device: Device) -> Any:
     t, block_values = 0, {}
     while t < rounds:
         carry, t = play_call(program, job, algorithm, environment, carry, t, rounds - t, block_values)
-
-    def restore(like: Any, x: Any) -> jax.Array:
-        """Restore an array of a compiled program, which returns random keys as their words."""
-        return jax.random.wrap_key_data(jnp.asarray(x), impl="threefry2x32") if is_key(like) else jnp.asarray(x)
-
-    return jax.tree.map(restore, program.carry_shape, carry)
+    # A compiled program returns random keys as their words.
+    return jax.tree.map(lambda like, x: wrap_key_data(jnp.asarray(x), like), program.carry_shape, carry)
 
 
 def _with_room(values: np.ndarray, n: int) -> np.ndarray:

@@ -12,6 +12,7 @@ faster.
 
 import collections
 import contextlib
+import functools
 import re
 import sys
 import threading
@@ -274,7 +275,7 @@ def trace_unit(unit: CompileUnit, device_target: target.Target) -> Any:
 
     def plain(*args: PyTree) -> Any:
         # Make a new function for every unit, so that entries of JAX's caches are freed with it.
-        args = jax.tree.map(lambda x, like: _wrap_key_data(x) if is_key(like) else x, args, unit.args)
+        args = jax.tree.map(wrap_key_data, args, unit.args)
         return jax.tree.map(key_data, unit.function(*unit.static_args, *args))
 
     caches = ignore_cached_traces() if unit.is_foreign else contextlib.nullcontext()
@@ -333,13 +334,29 @@ def is_key(x: Any) -> bool:
 
 
 def key_data(x: Any) -> Any:
-    """Return the `[..., 2]` words of an array of random keys, and any other array unchanged."""
+    """Return the words of an array of random keys, `[..., 2]` for Threefry, and any other array unchanged."""
     return jax.random.key_data(x) if is_key(x) else x
 
 
-def _wrap_key_data(data: jax.Array) -> jax.Array:
-    return jax.random.wrap_key_data(data, impl="threefry2x32")
+def wrap_key_data(data: Any, like: Any) -> Any:
+    """Invert `key_data`: return the keys, of the same generator as `like`, if `like` is a key, else `data`."""
+    return jax.random.wrap_key_data(data, impl=_generator(like.dtype)[0]) if is_key(like) else data
 
 
 def _key_data_shape(x: Any) -> Any:
-    return jax.ShapeDtypeStruct((*x.shape, 2), np.uint32, sharding=x.sharding) if is_key(x) else x
+    if not is_key(x):
+        return x
+    return jax.ShapeDtypeStruct((*x.shape, _generator(x.dtype)[1]), np.uint32, sharding=x.sharding)
+
+
+@functools.cache
+def _generator(dtype: Any) -> tuple[str, int]:
+    """Return the name of the generator of keys of a type, and the number of words in a key."""
+    names = []
+
+    def words(key: jax.Array) -> jax.Array:
+        names.append(str(jax.random.key_impl(key)))
+        return jax.random.key_data(key)
+
+    (n_words,) = jax.eval_shape(words, jax.ShapeDtypeStruct((), dtype)).shape
+    return names[0], n_words

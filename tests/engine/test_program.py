@@ -188,10 +188,10 @@ def test_one_trial_alone_has_no_axis_of_trials():
 
 @pytree
 class Marked(Shrink):
-    """The learner with constants of several types in its state."""
+    """The learner with constants of several types, and a key of another generator, in its state."""
 
     def init(self, key):
-        return super().init(key), (jnp.array(True), jnp.int8(3), None, jnp.zeros((0,)))
+        return super().init(key), (jnp.array(True), jnp.int8(3), None, jnp.zeros((0,)), jax.random.key(7, impl="rbg"))
 
     def select(self, key, t, state, obs):
         return super().select(key, t, state[0], obs)
@@ -204,7 +204,7 @@ class Marked(Shrink):
 
 
 @pytest.mark.parametrize("width", [1, 32])
-def test_a_state_may_contain_constants(width):
+def test_a_state_may_contain_constants_and_keys(width):
     found = simulate(Marked(rate=0.5), Noisy(), 3, 2, record_points=3, width=width, progress=False)
     np.testing.assert_array_equal(found.get("newest")[0], [[0.5, 0.25, 0.125]] * 2)
 
