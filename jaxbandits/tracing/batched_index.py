@@ -155,6 +155,11 @@ def _take_many(x: jax.Array, index: jax.Array, axis: int, dims: Any, params: Par
     return result
 
 
+def _is_whole(update: jax.Array, x: jax.Array, axis: int) -> bool:
+    """Return True if an update of one entry along an axis covers all other axes of x."""
+    return update.shape == (*x.shape[:axis], *x.shape[axis + 1 :])
+
+
 _SCATTERS = {
     "scatter": (lambda x, update: update, lax.scatter),
     "scatter-add": (lax.add, lax.scatter_add),
@@ -180,7 +185,7 @@ def scatter(name: str, x: jax.Array, index: jax.Array, update: jax.Array, params
     is_single = (
         index.shape[:-1] == (1,) and not dims.operand_batching_dims and dims.scatter_dims_to_operand_dims == (axis,)
     )
-    if is_single and axis is not None and x.shape[axis] <= WRITTEN and update.ndim == x.ndim - 1:
+    if is_single and axis is not None and x.shape[axis] <= WRITTEN and _is_whole(update, x, axis):
         at = index[0]
         if params["mode"] == lax.GatherScatterMode.CLIP:
             at = jnp.clip(at, 0, x.shape[axis] - 1)

@@ -202,6 +202,26 @@ def test_indices_out_of_range_are_clipped_as_in_jax(n, shape, is_table, rng):
         np.testing.assert_array_equal(got[..., w], f(jnp.asarray(x[:, 0 if is_table else w]), index[..., w]))
 
 
+def _write_window(x, index, update):
+    """Write a window of one row, which may be narrower than the row."""
+    axes = lax.ScatterDimensionNumbers((0,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+    return lax.scatter(x, index[None], update, axes)
+
+
+# of an array x [4, 3] and an index
+RARE = {
+    "windows": lambda x, i: (_write_window(x, i, x[0, :1]), _write_window(x, i, x[0, :2]), _write_window(x, i, x[0])),
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_operations_that_are_rare(name, rng):
+    x, index = rng.normal(size=(4, 3, 4)), rng.integers(0, 4, size=4)
+    f = RARE[name]
+    expected = jax.vmap(f, out_axes=-1)(jnp.moveaxis(x, -1, 0), index)  # JAX converts bits along the last axis
+    jax.tree.map(np.testing.assert_array_equal, jax.jit(vmap_last(f))(x, index), expected)
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64])
 @pytest.mark.parametrize("n", [5, 129, 300])
 def test_axes_may_be_longer_than_the_numbers_of_the_index(n, dtype, rng):
