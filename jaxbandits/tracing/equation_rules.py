@@ -43,6 +43,12 @@ LEADING_AXES = frozenset(
 )
 
 
+def is_elementwise(eqn: JaxprEqn) -> bool:
+    """Return True if an equation is elementwise; a bitcast to numbers of another size adds or removes an axis."""
+    rank = max((len(variable.aval.shape) for variable in eqn.invars), default=0)
+    return eqn.primitive.name in ELEMENTWISE and len(eqn.outvars[0].aval.shape) == rank
+
+
 def bind_function(eqn: JaxprEqn) -> Callable[..., Any]:
     """Return the function that evaluates an equation on given operands."""
     bound = eqn.primitive.get_bind_params(eqn.params)
@@ -206,6 +212,13 @@ def _gather(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) 
     return [(batched_index.gather(x if batched[0] else x[..., None], index, eqn.params), True)]
 
 
+def _bitcast(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
+    """Convert bits to numbers of another size, which are along the last axis, with the batch axis in front."""
+    del size, batched
+    result = bind_function(eqn)(jnp.moveaxis(args[0], -1, 0))
+    return [(jnp.moveaxis(result, 0, -1), True)]
+
+
 def is_small(name: str, x: Operand, *axes: int) -> bool:
     """Return True if a matrix is real and small enough for `small_solves`, which replaces LAPACK calls per trial.
 
@@ -312,7 +325,7 @@ def apply_to_rows(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[b
     name, params = eqn.primitive.name, eqn.params
     first = next(x for x in args if isinstance(x, Rows))
     axis, count = first.axis, len(first.slices)
-    if name in ELEMENTWISE:
+    if is_elementwise(eqn):
         shape = eqn.outvars[0].aval.shape
         rank = len(shape)
 
@@ -364,6 +377,7 @@ EQUATION_RULES: dict[str, Callable[..., list[Any] | None]] = {
     **dict.fromkeys(("reduce_sum", "reduce_prod", "reduce_max", "reduce_min"), _reduce),
     **dict.fromkeys(("reduce_and", "reduce_or", "reduce_xor"), _reduce),
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), _cumulate),
+    "bitcast_convert_type": _bitcast,
     "argmax": _search,
     "argmin": _search,
     "top_k": _top_k,

@@ -133,7 +133,8 @@ def _first_reduction(
     (step,) = steps
     kind: str = step.eqn.primitive.name
     params: Params = step.eqn.params
-    if kind in elementwise or (kind == "reduce_sum" and not params["axes"]):
+    keeps_axes = len(step.eqn.outvars[0].aval.shape) == len(axes)  # a bitcast may add or remove an axis
+    if (kind in elementwise and keeps_axes) or (kind == "reduce_sum" and not params["axes"]):
         return _first_reduction(step.outputs[0], axes, readers, returned, elementwise)
     if kind == "transpose":
         permuted = [axes[k] for k in params["permutation"]]

@@ -45,6 +45,7 @@ from jaxbandits.tracing.equation_rules import (
     apply_to_rows,
     bind_function,
     dot_general,
+    is_elementwise,
     sort,
 )
 from jaxbandits.tracing.flat import Step, flatten
@@ -362,7 +363,7 @@ def _apply_rule(
 ) -> list[FlaggedOperand] | None:
     """Evaluate an equation with the batch axis last by its rule; return None if it has no rule."""
     name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
-    if name in ELEMENTWISE:
+    if is_elementwise(eqn):
         rank = max(len(v.aval.shape) for v in eqn.invars)
         args = align_ranks(size, rank, args, batched, without_scalars=name in WITHOUT_SCALARS)
         return [(x, True) for x in _outputs(eqn, bind(*args))]

@@ -210,6 +210,9 @@ def _write_window(x, index, update):
 
 # of an array x [4, 3] and an index
 RARE = {
+    "bits of larger numbers": lambda x, i: lax.bitcast_convert_type(x, jnp.uint16).sum(-1),
+    "bits of smaller numbers": lambda x, i: x.view(jnp.uint8)[:, :8].view(jnp.uint32) + i,
+    "bits of a product": lambda x, i: lax.bitcast_convert_type(jnp.round(x) @ jnp.ones((3, 40)), jnp.uint8).sum((1, 2)),
     "windows": lambda x, i: (_write_window(x, i, x[0, :1]), _write_window(x, i, x[0, :2]), _write_window(x, i, x[0])),
 }
 
