@@ -80,7 +80,7 @@ def _pad(size: int, args: list[Operand], batched: list[bool], params: Params) ->
 
 
 def _dynamic_slice(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
-    if any(batched[1:]):
+    if any(batched[1:]) or not params["slice_sizes"]:
         return None
     # Without the maximum, `lax` would count negative starts from the end again.
     starts = [jnp.maximum(start, 0) for start in args[1:]]
@@ -90,7 +90,7 @@ def _dynamic_slice(size: int, args: list[Operand], batched: list[bool], params: 
 
 def _dynamic_update_slice(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     del params
-    if any(batched[2:]):
+    if any(batched[2:]) or len(args) == 2:
         return None
     starts = [jnp.maximum(start, 0) for start in args[2:]]
     zero = jnp.zeros((), args[2].dtype)

@@ -218,9 +218,10 @@ def _long_product(axes: Product, x: jax.Array, y: jax.Array, sides: list[tuple[i
 
     n = x.shape[axes.contracted[0][0]]
     m = n // _SLICES
-    (halfway,) = barrier([fold(lax.add, [terms(k * m, (k + 1) * m) for k in range(_SLICES)])])
-    total = reduce(lax.add, halfway, 0)
-    return fold(lax.add, [total, *(terms(k, k + 1)[0] for k in range(_SLICES * m, n))])
+    add = lax.bitwise_or if x.dtype == bool else lax.add
+    (halfway,) = barrier([fold(add, [terms(k * m, (k + 1) * m) for k in range(_SLICES)])])
+    total = reduce(add, halfway, 0)
+    return fold(add, [total, *(terms(k, k + 1)[0] for k in range(_SLICES * m, n))])
 
 
 def product(axes: Product, x: Operand, y: Any, ndims: tuple[int, int], rows: int | None) -> Any:

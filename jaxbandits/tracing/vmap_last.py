@@ -365,7 +365,8 @@ def _apply_rule(
     name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
     if is_elementwise(eqn):
         rank = max(len(v.aval.shape) for v in eqn.invars)
-        args = align_ranks(size, rank, args, batched, without_scalars=name in WITHOUT_SCALARS)
+        without_scalars = name in WITHOUT_SCALARS or (name == "clamp" and not batched[1])
+        args = align_ranks(size, rank, args, batched, without_scalars=without_scalars)
         return [(x, True) for x in _outputs(eqn, bind(*args))]
     if _has_last_rule(eqn):
         (_, args), (_, flags) = (jax.tree.unflatten(params["in_tree"], leaves) for leaves in (args, batched))

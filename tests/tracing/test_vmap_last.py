@@ -214,6 +214,12 @@ RARE = {
     "bits of smaller numbers": lambda x, i: x.view(jnp.uint8)[:, :8].view(jnp.uint32) + i,
     "bits of a product": lambda x, i: lax.bitcast_convert_type(jnp.round(x) @ jnp.ones((3, 40)), jnp.uint8).sum((1, 2)),
     "windows": lambda x, i: (_write_window(x, i, x[0, :1]), _write_window(x, i, x[0, :2]), _write_window(x, i, x[0])),
+    "slices of numbers": lambda x, i: (
+        lax.dynamic_slice(x[0, 0], (), ()),
+        lax.dynamic_update_slice(x[0, 0], x[1, 1], ()),
+    ),
+    "clamping what is the same for all": lambda x, i: lax.clamp(x[0, 0], 0.1, 9.0),
+    "long products of bools": lambda x, i: jnp.tile(x[0] > 0.0, 20) @ jnp.tile(x.T > 1.0, (20, 1)),
 }
 
 
