@@ -347,7 +347,7 @@ def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarra
 def at_edge(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> bool:
     """Return True if a field with several values has its smallest or largest value at the point."""
     for field, value in point.items():
-        values = {other[field] for other in points}
+        values = {other[field] for other in points if _is_number(other[field])}
         if len(values) > 1 and _is_number(value) and value in (min(values), max(values)):
             return True
     return False

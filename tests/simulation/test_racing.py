@@ -168,6 +168,8 @@ def test_flags_and_names_have_no_distance_from_one():
     points = [{"a": 0.1, "mode": "x", "flag": True}, {"a": 0.5, "mode": "y", "flag": False}]
     assert best(points, [1.0, 1.0]) == 1 and at_edge(points, points[0])
     assert not at_edge([{"mode": "x"}, {"mode": "y"}], {"mode": "x"})
+    mixed = [{"m": "all"}, {"m": 1}, {"m": 2}, {"m": 3}]
+    assert [at_edge(mixed, point) for point in mixed] == [False, True, False, True]
 
 
 POINTS = {"rate": [0.9, 0.5, 0.1, 0.05], "start": [1.0, 2.0]}
