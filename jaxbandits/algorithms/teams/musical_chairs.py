@@ -141,6 +141,8 @@ class MusicalChairs:
             seats = best
             if available is not None:
                 seats = jnp.where(jnp.any(best & available), best & available, best)
+                # The first available arm, which a seated player plays while its own is unavailable, may be taken.
+                arm = jnp.where(player.seated & ~available[player.arm], player.arm, arm)
             arm = jnp.where(seated, arm, draw_arm_of(choice, seats))
             return ChairsState(count, total, collisions, arm, seated, best)
 

@@ -43,7 +43,7 @@ class PlayerState(NamedTuple):
 class TeamPolicy(abc.ABC):
     """Abstract team of players with index policies; the arm of the next round is drawn in `update`.
 
-    Feedback must not be delayed. A player whose arm is unavailable plays the first available arm.
+    Feedback must not be delayed. A player whose arm is unavailable plays the first available arm, without claiming it.
     """
 
     feedback: ClassVar[type] = PlayerRewards
@@ -116,6 +116,7 @@ class TeamPolicy(abc.ABC):
             index = jnp.where(pulls.count < self.policy.first_pulls, highest, index)
             if obs.mask is not None:  # otherwise players would claim an arm that is never available
                 index = jnp.where(obs.mask, index, -highest)
+                arm = jnp.where(jnp.asarray(obs.mask)[own.arm], arm, own.arm)  # the arm that it left, not the stand-in
             arm, note = self.move(draws, own._replace(arm=arm), index, sensed.collided)
             return PlayerState(pulls, index, arm, note)
 

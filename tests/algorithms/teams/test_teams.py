@@ -21,11 +21,11 @@ RULES = {"mc_top_m": MCTopM, "rand_top_m": RandTopM, "rho_rand": RhoRand, "selfi
 
 @jax.jit
 def play(learner, coins, key, mask=None):
-    """The state before every round and after the last, with a leading axis `[T + 1]`, for coins `[T, K]`."""
-    obs = IndexObs.of(K, mask)
+    """The state before every round and after the last, for coins `[T, K]` and a mask `[K]` or `[T, K]`."""
 
     def round_(state, row):
-        t, coin = row
+        t, coin, available = row
+        obs = IndexObs.of(K, available)
         index = learner.select(None, t, state, obs).index
         met = jnp.sum(index[:, None] == index, axis=1) > 1
         sensed = coin[index]
@@ -34,7 +34,8 @@ def play(learner, coins, key, mask=None):
         return after, after
 
     start = learner.init(key)
-    after = jax.lax.scan(round_, start, (jnp.arange(len(coins), dtype=jnp.int32), coins))[1]
+    masks = None if mask is None else jnp.broadcast_to(mask, coins.shape)
+    after = jax.lax.scan(round_, start, (jnp.arange(len(coins), dtype=jnp.int32), coins, masks))[1]
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, after)
 
 
@@ -75,6 +76,19 @@ def test_players_claim_no_arm_that_is_never_available(learner, rng, key):
     coins = (rng.uniform(size=(2_000, K)) < [0.9, 0.1, 0.7, 0.6, 0.8]).astype(float)
     arms = np.asarray(play(learner, coins, key, jnp.array([False, True, True, True, True])).arm)[1_000:-1]
     assert np.mean([len({*arms[t]} & {2, 3, 4}) == P for t in range(len(arms))]) > 0.7
+
+
+@pytest.mark.parametrize(
+    "learner", [MCTopM.theory(n_arms=K, n_players=P), MusicalChairs(n_arms=K, n_players=P, learning_rounds=400.0)]
+)
+def test_players_do_not_claim_the_arm_that_stands_in_for_theirs(learner, rng, key):
+    """If arm 2 or 4 is unavailable in a single round, its player plays arm 0; both players on arm 0 then stayed there."""
+    coins = (rng.uniform(size=(2_000, K)) < [0.9, 0.1, 0.7, 0.2, 0.8]).astype(float)
+    mask = np.ones((2_000, K), bool)
+    mask[1_000, 2] = mask[1_001, 4] = False
+    arms = np.asarray(play(learner, coins, key, mask).arm)
+    alone = np.array([len({*row}) == P for row in arms])
+    assert alone[900:1_000].mean() > 0.8 and alone[1_500:].mean() > 0.8
 
 
 @pytest.mark.parametrize("rule", [RandTopM, Selfish])
