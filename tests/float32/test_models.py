@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms.armed.vids import VIDS
-from jaxbandits.contextual import HybridLinUCB, models
+from jaxbandits.contextual import HybridLinUCB, models, rules
 from jaxbandits.estimation import moments
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, FixedArmObs, Reward
 from tests.reference import bayesian_arms
@@ -106,3 +106,14 @@ def test_a_posterior_fitted_from_moments_keeps_its_digits(rng):
     b = 6.0 + 0.5 * (residual @ residual + 0.25 * expected @ expected)
     np.testing.assert_allclose(state.scale.total, b, rtol=1e-4)
     np.testing.assert_allclose(model.width(state, ArmObs(jnp.asarray(rows))), np.sqrt(b / 506.0 * forms), rtol=1e-3)
+
+
+@pytest.mark.parametrize("rule", [rules.IDS(), rules.VIDS()])
+def test_draws_of_a_model_that_diverged_leave_probabilities(rule, rng, key):
+    """Squares of draws of 1e25 overflow: the ratios were NaN, and arm 0 was played although it was unavailable."""
+    mask = jnp.array([False, True, True, True])
+    state = models.Linear(dim=4).init(key)._replace(theta=jnp.full(4, 1e25))
+    model = models.Linear(dim=4, noise_scale=1e25)
+    found = np.asarray(rule.weights(key, jnp.int32(9), model, state, ArmObs(jnp.eye(4), mask), mask))
+    assert (found >= 0.0).all() and found[0] == 0.0
+    np.testing.assert_allclose(found.sum(), 1.0, rtol=1e-6)

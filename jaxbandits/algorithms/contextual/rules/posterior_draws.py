@@ -19,6 +19,8 @@ from jaxbandits.estimation.models import protocol
 from jaxbandits.numerics.information_ratio import minimize_information_ratio
 from jaxbandits.types import Obs, State
 
+_LARGEST = 1e15  # bound on draws and noise, so that sums of their squares are finite in float32
+
 
 @pytree
 class PosteriorDraws(WeightRule):
@@ -41,6 +43,7 @@ class PosteriorDraws(WeightRule):
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del t
         draws = finite(protocol.samples(model, key, state, obs, self.n_draws))  # [n, K]
+        draws = jnp.clip(draws, -_LARGEST, _LARGEST)
         available = jnp.where(mask, draws, jnp.finfo(draws.dtype).min)
         best = jnp.max(available, axis=1)  # [n]
         first = jnp.cumsum(available == best[:, None], axis=1) == 1
@@ -49,6 +52,9 @@ class PosteriorDraws(WeightRule):
         centred, share = draws - mean, 1.0 / jnp.maximum(count, 1.0)
         shift = (is_best.T @ centred) * share[:, None]  # [K, K]
         square = (is_best.T @ (centred * centred)) * share[:, None]
-        noise = model.noise(state) if "noise" in self.needs else None
+        noise = None
+        if "noise" in self.needs:
+            noise = model.noise(state)
+            noise = jnp.where(noise < _LARGEST, noise, _LARGEST)  # also if it is NaN
         gain = self.gain(count / self.n_draws, shift, square, noise)
         return minimize_information_ratio(jnp.mean(best) - mean, gain, mask)
