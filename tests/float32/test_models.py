@@ -67,6 +67,24 @@ def test_sums_of_hybrid_models_keep_their_digits(kind, key):
     np.testing.assert_allclose(state.beta, beta, rtol=1e-3)
 
 
+@pytest.mark.parametrize("name", ["ridge", "process"])
+def test_the_information_gain_of_a_long_run(name, key):
+    """One arm with noise of 1 and a prior of variance 1: log(1 + n) / 2; a plain sum is 2.5 % below it."""
+    rounds, index = 4_000_000, jnp.int32(0)
+    if name == "ridge":
+        model, obs = models.Ridge(n_arms=1, dim=1), ContextObs.of(jnp.ones(1), 1)
+        state = model.init(key)
+    else:
+        model, obs = models.GaussianProcess(n_arms=1, noise_scale=1.0), FixedArmObs(jnp.zeros((1, 1)))
+        state = model.init_from_obs(model.init(key), obs)
+
+    def learn(t, state):
+        return model.update(key, t, state, obs, ArmDecision(index, obs.arms[index]), jnp.float32(0.5))
+
+    found = jax.jit(lambda state: jax.lax.fori_loop(jnp.int32(0), jnp.int32(rounds), learn, state))(state)
+    np.testing.assert_allclose(np.ravel(model.information(found)), 0.5 * np.log1p(rounds), rtol=1e-3)
+
+
 def test_shortfalls_of_almost_known_arms():
     """Beta laws of a thousand rewards: probabilities of the best arm of 1e-6 and less are dropped, not divided by."""
     policy, theirs = VIDS(n_arms=4, n_points=128), bayesian_arms.VIDS(4, n_points=128)

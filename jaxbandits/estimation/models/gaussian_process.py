@@ -24,6 +24,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import fixed_arms
 from jaxbandits.estimation.models.kernels import SquaredExponential, check_kernel, covariance_root
 from jaxbandits.numerics import elementary, rng
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs
 
@@ -34,7 +35,7 @@ class GaussianProcessState(NamedTuple):
     mean: jax.Array  # [K]  m
     root: jax.Array  # [K, r]  L
     width_sq: jax.Array  # [K]  squares of the posterior standard deviations
-    gamma: jax.Array  # []  mutual information between the rewards and f
+    gamma: CompensatedSum  # []  mutual information between the rewards and f
 
 
 @pytree
@@ -81,7 +82,8 @@ class GaussianProcess:
         del key  # deterministic
         columns = self.n_arms if self.rank is None else self.rank
         zero = jnp.zeros(self.n_arms)
-        return GaussianProcessState(zero, jnp.zeros((self.n_arms, columns)), zero, jnp.zeros(()))
+        gamma = CompensatedSum.init(jnp.zeros(()))
+        return GaussianProcessState(zero, jnp.zeros((self.n_arms, columns)), zero, gamma)
 
     def init_from_obs(self, state: GaussianProcessState, obs: ArmObs) -> GaussianProcessState:
         """Return the state with the root of the prior covariance of the arms.
@@ -119,7 +121,7 @@ class GaussianProcess:
         return jnp.zeros(()) + self.noise_scale
 
     def information(self, state: GaussianProcessState) -> jax.Array:
-        return state.gamma
+        return state.gamma.total
 
     def draw_prior(self, key: jax.Array, state: GaussianProcessState) -> GaussianProcessState:
         # Standard normal coordinates, which `init_from_obs` multiplies by the root to get means.
@@ -147,7 +149,7 @@ class GaussianProcess:
             mean=state.mean + image * (error / total),
             root=root,
             width_sq=batching.cond(fixed_arms.is_refreshed(t), lambda: _row_norms_sq(root), lambda: carried),
-            gamma=state.gamma + 0.5 * elementary.log1p(spread / jnp.square(self.noise_scale)),
+            gamma=state.gamma.add(0.5 * elementary.log1p(spread / jnp.square(self.noise_scale))),
         )
 
 

@@ -17,6 +17,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
 from jaxbandits.estimation.moments import Moments
 from jaxbandits.numerics import elementary, inverse_factors, rng
+from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, ContextObs
@@ -27,7 +28,7 @@ class RidgeState(NamedTuple):
 
     theta: jax.Array  # [p, K]  theta_k
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
-    gamma: jax.Array  # [K]  gamma_k
+    gamma: CompensatedSum  # [K]  gamma_k
 
 
 @pytree
@@ -48,7 +49,8 @@ class Ridge:
     def init(self, key: jax.Array) -> RidgeState:
         del key  # deterministic
         k = self.n_arms
-        return RidgeState(jnp.zeros((self.dim, k)), arm_models.init(k, self.dim, self.ridge), jnp.zeros(k))
+        gamma = CompensatedSum.init(jnp.zeros(k))
+        return RidgeState(jnp.zeros((self.dim, k)), arm_models.init(k, self.dim, self.ridge), gamma)
 
     def predict(self, state: RidgeState, obs: ContextObs) -> jax.Array:
         return obs.context @ state.theta
@@ -68,7 +70,7 @@ class Ridge:
         return jnp.zeros(()) + self.noise_scale
 
     def information(self, state: RidgeState) -> jax.Array:
-        return state.gamma
+        return state.gamma.total
 
     def draw_prior(self, key: jax.Array, state: RidgeState) -> RidgeState:
         z = rng.normals(key, self.dim, self.n_arms)
@@ -80,7 +82,8 @@ class Ridge:
     def _fit_arm(self, moments: Moments) -> RidgeState:
         inverse = inverse_factors.from_matrix(moments.gram + self.ridge * jnp.eye(self.dim, dtype=moments.gram.dtype))
         log_det = jnp.sum(jnp.log(inverse_factors.pivots(inverse) / self.ridge))
-        return RidgeState(inverse_factors.matvec(inverse, moments.cross), inverse, 0.5 * log_det)
+        gamma = CompensatedSum.init(0.5 * log_det)
+        return RidgeState(inverse_factors.matvec(inverse, moments.cross), inverse, gamma)
 
     def update(
         self,
@@ -98,6 +101,6 @@ class Ridge:
         arm: Any = RidgeState(
             theta + image.u * (error / (1.0 + image.width_sq)),
             inverse_factors.add(inverse, 1.0, image),
-            gamma + 0.5 * elementary.log1p(image.width_sq),
+            gamma.add(0.5 * elementary.log1p(image.width_sq)),
         )
         return arm_models.replace(state, decision.index, arm)
