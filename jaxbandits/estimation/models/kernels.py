@@ -90,6 +90,16 @@ def covariance_root(gram: jax.Array) -> jax.Array:
     return (vectors * jnp.sqrt(jnp.maximum(values, 0.0)))[:, ::-1]
 
 
+def symmetric_root_product(gram: jax.Array, z: jax.Array) -> jax.Array:
+    """Return S z `[K]`, where S is the positive semidefinite root of a possibly singular matrix `gram`.
+
+    The root is unique. In contrast, the signs of the columns of `covariance_root` depend on the routine for
+    eigenvectors, and hence on the device and, for up to 10 arms, on whether several trials run side by side.
+    """
+    values, vectors = jnp.linalg.eigh(gram)
+    return vectors @ (jnp.sqrt(jnp.maximum(values, 0.0)) * (z @ vectors))
+
+
 def _distance_sq(x: jax.Array, y: jax.Array, length_scale: ArrayLike) -> jax.Array:
     difference = (x[:, None, :] - y) / length_scale
     return jnp.sum(difference * difference, axis=-1)

@@ -8,6 +8,7 @@ import pytest
 from jaxbandits import InputError
 from jaxbandits.base.pytree import validate
 from jaxbandits.contextual import GaussianProcessArms, NonlinearArms, Wheel, models
+from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision
 from tests.reference import reward_models as reference
 
@@ -103,6 +104,15 @@ def test_means_of_a_sample_path_have_the_covariance_of_the_kernel(name, key):
     means = np.asarray(states.means)
     assert (np.abs(np.cov(means.T) - wanted) < 6 * 1.5**2 / np.sqrt(20_000) * np.sqrt(2)).all()
     np.testing.assert_array_equal(states.best, means.max(1))
+
+
+def test_a_trial_has_the_same_sample_path_whether_it_runs_alone_or_not(key):
+    """Eigenvectors of up to 10 rows have other signs in a batch, so that the trial had another path."""
+    environment = GaussianProcessArms(n_arms=3, dim=2)
+    keys = jax.random.split(key, 5)
+    alone = [jax.jit(environment.init)(k).means for k in keys]
+    together = jax.jit(vmap_last(lambda k: environment.init(k).means))(keys)
+    np.testing.assert_allclose(together.T, alone, atol=1e-9)
 
 
 @pytest.mark.slow
