@@ -7,11 +7,11 @@ from jaxbandits.reproduction.engine.claim import REPEATS
 from jaxbandits.reproduction.engine.experiment import Experiment
 
 BUDGETS = {
-    "quick": "a fiftieth of the rounds, at most 8 seeds, no slow learners, no times: nothing is decided",
+    "quick": "a fiftieth of the rounds (at most 1,000), at most 8 seeds, no slow learners, no times: nothing is decided",
     "standard": "as declared, and every other preset and reading of the paper on fewer seeds without slow learners",
     "full": "as declared, and every other preset and reading on all seeds, other seeds, and double precision",
 }
-_SHARE, _FEW, _LEAST = 50, 8, 100
+_SHARE, _FEW, _LEAST, _MOST = 50, 8, 100, 1000
 _SHORT = 4000  # up to this many rounds in the longest trial, optimised compilation costs more than it saves
 _CHECK = 256  # seeds of other presets and readings within the budget `standard`, if their claims need no more
 _DOUBLE = "--float64"
@@ -43,8 +43,8 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
     if budget == "quick":
         if experiment.claims and all(claim.least <= REPEATS for claim in experiment.claims):
             return []  # all claims are about times, which a short run does not measure
-        least = min(_LEAST, experiment.horizon)
-        horizon = max(least, experiment.horizon // _SHARE)
+        share = min(max(experiment.horizon // _SHARE, _LEAST), _MOST)
+        horizon = min(share, experiment.horizon)
         less = {"without": tuple(experiment.slow), "no_timing": True, "formats": ("svg",)}
         less |= {"compile": "fast"} if _longest(experiment, horizon) <= _SHORT else {}
         less |= {"seeds": min(_FEW, experiment.seeds), "horizon": horizon, "preset": _preset_without_tuning(experiment)}
