@@ -17,7 +17,6 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
 from jaxbandits.estimation.moments import Moments
 from jaxbandits.numerics import elementary, inverse_factors, rng
-from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, ContextObs
@@ -28,7 +27,6 @@ class RidgeState(NamedTuple):
 
     theta: jax.Array  # [p, K]  theta_k
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
-    gamma: CompensatedSum  # [K]  gamma_k
 
 
 @pytree
@@ -49,8 +47,7 @@ class Ridge:
     def init(self, key: jax.Array) -> RidgeState:
         del key  # deterministic
         k = self.n_arms
-        gamma = CompensatedSum.init(jnp.zeros(k))
-        return RidgeState(jnp.zeros((self.dim, k)), arm_models.init(k, self.dim, self.ridge), gamma)
+        return RidgeState(jnp.zeros((self.dim, k)), arm_models.init(k, self.dim, self.ridge))
 
     def predict(self, state: RidgeState, obs: ContextObs) -> jax.Array:
         return obs.context @ state.theta
@@ -70,7 +67,8 @@ class Ridge:
         return jnp.zeros(()) + self.noise_scale
 
     def information(self, state: RidgeState) -> jax.Array:
-        return state.gamma.total
+        pivots = vmap_last(inverse_factors.pivots)(state.inverse)  # [p, K]
+        return 0.5 * jnp.sum(elementary.log(pivots / self.ridge), axis=0)
 
     def draw_prior(self, key: jax.Array, state: RidgeState) -> RidgeState:
         z = rng.normals(key, self.dim, self.n_arms)
@@ -81,9 +79,7 @@ class Ridge:
 
     def _fit_arm(self, moments: Moments) -> RidgeState:
         inverse = inverse_factors.from_matrix(moments.gram + self.ridge * jnp.eye(self.dim, dtype=moments.gram.dtype))
-        log_det = jnp.sum(jnp.log(inverse_factors.pivots(inverse) / self.ridge))
-        gamma = CompensatedSum.init(0.5 * log_det)
-        return RidgeState(inverse_factors.matvec(inverse, moments.cross), inverse, gamma)
+        return RidgeState(inverse_factors.matvec(inverse, moments.cross), inverse)
 
     def update(
         self,
@@ -95,12 +91,11 @@ class Ridge:
         reward: jax.Array,
     ) -> RidgeState:
         del key, t
-        theta, inverse, gamma = arm_models.of_arm(state, decision.index)
+        theta, inverse = arm_models.of_arm(state, decision.index)
         image = inverse_factors.image(inverse, obs.context)
         error = reward - obs.context @ theta
         arm: Any = RidgeState(
             theta + image.u * (error / (1.0 + image.width_sq)),
             inverse_factors.add(inverse, 1.0, image),
-            gamma.add(0.5 * elementary.log1p(image.width_sq)),
         )
         return arm_models.replace(state, decision.index, arm)
