@@ -7,7 +7,7 @@ from jaxbandits.reproduction.engine.claim import REPEATS
 from jaxbandits.reproduction.engine.experiment import Experiment
 
 BUDGETS = {
-    "quick": "a fiftieth of the rounds (at most 1,000), at most 8 seeds, no slow learners, no times: nothing is decided",
+    "quick": "a fiftieth of the rounds (at most 1,000), at most 8 seeds, no slow learners or times: nothing is decided",
     "standard": "as declared, and every other preset and reading of the paper on fewer seeds without slow learners",
     "full": "as declared, and every other preset and reading on all seeds, other seeds, and double precision",
 }

@@ -82,7 +82,7 @@ def test_players_claim_no_arm_that_is_never_available(learner, rng, key):
     "learner", [MCTopM.theory(n_arms=K, n_players=P), MusicalChairs(n_arms=K, n_players=P, learning_rounds=400.0)]
 )
 def test_players_do_not_claim_the_arm_that_stands_in_for_theirs(learner, rng, key):
-    """If arm 2 or 4 is unavailable in a single round, its player plays arm 0; both players on arm 0 then stayed there."""
+    """If arm 2 or 4 is unavailable in one round, its player plays arm 0; both players on arm 0 then stayed there."""
     coins = (rng.uniform(size=(2_000, K)) < [0.9, 0.1, 0.7, 0.2, 0.8]).astype(float)
     mask = np.ones((2_000, K), bool)
     mask[1_000, 2] = mask[1_001, 4] = False
