@@ -148,12 +148,10 @@ class Queue(NamedTuple):
         due = jnp.where(places == present, (t + lag + 1).astype(jnp.int32), carry.delay_buffer.due)
         # Number of rounds since each interaction was played.
         age = lax.rem(present - places + self.rounds, jnp.asarray(self.rounds, t.dtype))
-        waited = t + 1 - due
-        # The random delays. Of two interactions that arrived in the same round, that with the longer delay is older.
-        drawn = age - self.delay - waited
-        order = jnp.where((due > 0) & (waited >= 0), waited * (self.bound + 1) + drawn, -1)
-        first = jnp.argmax(order).astype(t.dtype)
-        is_due = jnp.max(order) >= 0
+        waited = jnp.where(due > 0, t + 1 - due, -1)
+        longest = jnp.max(waited)
+        is_due = longest >= 0
+        first = jnp.argmax(jnp.where(waited == longest, age, -1)).astype(t.dtype)  # the oldest of those that came first
         past = _with_fixed_arms(_row(rows, first), interaction)
         played = t - jnp.sum(jnp.where(places == first, age, 0), dtype=t.dtype)
         with out_of_order(type(algorithm).__name__):

@@ -14,7 +14,8 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, pytree
 from jaxbandits.combinatorial import CascadeUCB1, CascadingClicks
 from jaxbandits.contextual import DisjointLinUCB, LinearContexts
-from jaxbandits.engine import loop
+from jaxbandits.engine import late_feedback, loop
+from jaxbandits.engine.carry import Carry, Interaction, Streams
 from jaxbandits.glm import GLMUCB, GeneralizedLinear
 from jaxbandits.linear import CRMM, TOFU, HeavyTailed, SWLinUCB
 from jaxbandits.numerics import rng as draws
@@ -225,3 +226,19 @@ def test_what_is_not_supported_is_refused_in_one_line():
         with pytest.raises(InputError, match=said) as error:
             call()
         assert "\n" not in str(error.value)
+
+
+def test_the_order_of_arrival_if_delays_are_long(key):
+    """Feedback of round 10 that arrived 49,990 rounds ago, and feedback that arrived 1,000 rounds ago."""
+
+    class Latest:
+        def update(self, key, t, state, obs, decision, feedback):
+            return t
+
+    queue = late_feedback.Queue(0, 50_000, lambda key: jnp.int32(50_000))
+    due = jnp.zeros(queue.rounds, jnp.int32).at[10].set(50_011).at[99_000].set(99_001)
+    rows = Interaction(jnp.zeros(queue.rounds), jnp.zeros(queue.rounds), jnp.zeros(queue.rounds))
+    carry = Carry(Streams(key, key, key, key), (), jnp.int32(-1), (), late_feedback.QueueBuffer(rows, due))
+    now = Interaction(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))
+    found, buffer = queue.update(Latest(), carry, now, jnp.int32(100_000), jnp.int32(100_000))
+    assert (found, buffer.due[10], buffer.due[99_000]) == (10, 0, 99_001)
