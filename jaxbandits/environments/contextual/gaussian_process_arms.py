@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
-from jaxbandits.estimation.models.kernels import SquaredExponential, check_kernel, symmetric_root_product
+from jaxbandits.estimation.models.kernels import SquaredExponential, check_kernel, covariance_root
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, FixedArmObs, Reward
 
@@ -63,8 +63,8 @@ class GaussianProcessArms:
             arms = jnp.linspace(0.0, 1.0, self.n_arms)[:, None]
         else:
             arms = rng.uniform_between(arms_key, (self.n_arms, self.dim), 0.0, 1.0)
-        z = rng.normal_vector(path_key, self.n_arms)
-        means = self.scale * symmetric_root_product(self.kernel.gram(arms, arms), z)
+        root = covariance_root(self.kernel.gram(arms, arms))
+        means = self.scale * (root @ rng.normal_vector(path_key, self.n_arms))
         return GaussianProcessArmsState(arms, means, jnp.max(means))
 
     def observe(self, key: jax.Array, t: jax.Array, state: GaussianProcessArmsState) -> FixedArmObs:

@@ -97,7 +97,7 @@ class GaussianProcess:
                 "RandomFeatures(model=Linear(...)) approximates the same posterior"
             )
         rank = state.root.shape[1]
-        root = self.scale * covariance_root(self.kernel.gram(obs.arms, obs.arms))[:, :rank]
+        root = self.scale * covariance_root(self.kernel.gram(obs.arms, obs.arms), rank)
         return state._replace(root=root, mean=root @ state.mean[:rank], width_sq=_row_norms_sq(root))
 
     def predict(self, state: GaussianProcessState, obs: ArmObs) -> jax.Array:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree
@@ -80,24 +81,25 @@ class Matern32:
         return _student_frequencies(key, count, dim, 1.5) / self.length_scale
 
 
-def covariance_root(gram: jax.Array) -> jax.Array:
-    """Return L `[K, K]` such that L L' = gram, for a positive semidefinite and possibly singular matrix.
+def covariance_root(gram: jax.Array, rank: int | None = None) -> jax.Array:
+    """Return L `[K, r]` such that L L' is a covariance matrix, or its best approximation of rank r.
 
-    The columns of L are scaled eigenvectors in decreasing order of their eigenvalues, where negative eigenvalues count
-    as 0. The first r columns therefore give the best approximation of rank r.
+    Draws L z must not depend on the routine for eigenvectors, which changes with the device and, for up to 10 arms, if
+    several trials run side by side. The root is therefore one that is unique: the symmetric root or, for a rank below
+    K, the scaled eigenvectors of the r largest eigenvalues with the signs of their sums with fixed weights.
+
+    Args:
+      gram: `[K, K]` positive semidefinite and possibly singular matrix; eigenvalues that are negative because of
+        rounding count as 0.
+      rank: r, number of columns; None for K.
     """
     values, vectors = jnp.linalg.eigh(gram)
-    return (vectors * jnp.sqrt(jnp.maximum(values, 0.0)))[:, ::-1]
-
-
-def symmetric_root_product(gram: jax.Array, z: jax.Array) -> jax.Array:
-    """Return S z `[K]`, where S is the positive semidefinite root of a possibly singular matrix `gram`.
-
-    The root is unique. In contrast, the signs of the columns of `covariance_root` depend on the routine for
-    eigenvectors, and hence on the device and, for up to 10 arms, on whether several trials run side by side.
-    """
-    values, vectors = jnp.linalg.eigh(gram)
-    return vectors @ (jnp.sqrt(jnp.maximum(values, 0.0)) * (z @ vectors))
+    scales, n_arms = jnp.sqrt(jnp.maximum(values, 0.0)), len(gram)
+    if rank is None or rank == n_arms:
+        return (vectors * scales) @ vectors.T
+    weights = np.exp(np.arange(n_arms) / n_arms)  # of no symmetry, so that no sum should be 0
+    signs = jnp.where(weights @ vectors < 0.0, -1.0, 1.0)
+    return (vectors * (scales * signs))[:, : -rank - 1 : -1]
 
 
 def _distance_sq(x: jax.Array, y: jax.Array, length_scale: ArrayLike) -> jax.Array:
