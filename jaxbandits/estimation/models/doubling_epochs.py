@@ -7,7 +7,7 @@ FALCON needs such a model, since within an epoch its probabilities may depend on
 large as the state of the inner model.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,8 @@ class DoublingEpochs(Wrapper):
       David Simchi-Levi, Yunzong Xu. Bypassing the Monster: A Faster and Simpler Optimal Algorithm for Contextual
       Bandits under Realizability. Mathematics of Operations Research 47(3), 2022, Algorithm 1.
     """
+
+    has_fixed_start: ClassVar[bool] = True
 
     def init(self, key: jax.Array) -> DoublingEpochsState:
         state = self.model.init(key)

@@ -20,7 +20,7 @@ from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
-from jaxbandits.estimation.models.protocol import find_full_history_model
+from jaxbandits.estimation.models.protocol import find_full_history_model, has_fixed_start
 from jaxbandits.estimation.models.wrapper import Wrapper
 from jaxbandits.numerics import rng
 from jaxbandits.tracing.vmap_last import vmap_last
@@ -69,8 +69,18 @@ class Ensemble(Wrapper):
         return getattr(self.model, "min_width", None)
 
     def check(self) -> None:
-        """Raise InputError for a value that is not a model, or for p < 1 with a model that needs every round."""
+        """Raise InputError for a value that is not a model, or if members must differ but cannot, or the reverse.
+
+        Without noise and with p = 1, members of a model without random start are equal. If a model needs every round,
+        p must be 1.
+        """
         super().check()
+        no_random_start = not hasattr(self.model, "draw_prior") and has_fixed_start(self.model)
+        if no_random_start and ((np.asarray(self.perturbation) == 0.0) & (np.asarray(self.share) == 1.0)).any():
+            raise InputError(
+                f"the members of an Ensemble of {type(self.model).__name__} are equal in every round, since all start "
+                "from one state: set perturbation above 0 or share below 1"
+            )
         inner = find_full_history_model(self.model)
         if inner is not None and (np.asarray(self.share) < 1.0).any():
             raise InputError(

@@ -59,6 +59,7 @@ class Hybrid:
     """
 
     reads_context: ClassVar[bool] = True
+    has_fixed_start: ClassVar[bool] = True
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     dim: int = static(range="[1, inf)", doc="p, dimension of the context")
     shared_dim: int = static(range="[1, inf)", doc="q, dimension of the features of an arm")

@@ -5,7 +5,7 @@
 The intercept has the same prior as the coefficients.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,7 @@ class Intercept(FeatureModel):
     (2018).
     """
 
+    has_fixed_start: ClassVar[bool] = True
     model: Any = param(doc="inner model, with dim = p + 1")
 
     def check(self) -> None:

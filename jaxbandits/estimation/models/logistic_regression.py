@@ -50,6 +50,7 @@ class LogisticRegression:
     """
 
     reads_context: ClassVar[bool] = False
+    has_fixed_start: ClassVar[bool] = True
     dim: int = static(range="[1, inf)", doc="d, dimension of the features of an arm")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, regularisation")
     norm_bound: ArrayLike = param(3.0, "(0, inf)", "S, bound on the norm of the true parameter")

@@ -51,6 +51,7 @@ class NormalInverseGamma:
     """
 
     reads_context: ClassVar[bool] = False
+    has_fixed_start: ClassVar[bool] = True
     dim: int = static(range="[1, inf)", doc="d, dimension of the features of an arm")
     ridge: ArrayLike = param(0.25, "(0, inf)", "lambda, regularisation")
     shape: ArrayLike = param(6.0, "(0, inf)", "a_0, shape parameter of the prior of the noise variance")

@@ -27,6 +27,7 @@ class PerArm:
     """
 
     reads_context: ClassVar[bool] = True
+    has_fixed_start: ClassVar[bool] = True
     model: Any = param(doc="inner model, which reads features of arms, with dim = p")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
 

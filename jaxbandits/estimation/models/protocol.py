@@ -31,6 +31,9 @@ whose argument `squares` is the sum of squared residuals at `coefficients(state)
 make `predict` and `width` faster for fixed arms, the model sets `init_from_obs_is_for_widths = True`; `Bandit` then
 calls the method only for rules that need widths.
 
+A model that itself uses no random numbers in `init` and `update` sets `has_fixed_start = True`. `Ensemble` then refuses
+settings with which all its members would be equal.
+
 The attribute `reads_context` states which observation a model reads: a `ContextObs` if True, and an `ArmObs` with
 features `[K, d]` if False.
 """
@@ -118,6 +121,11 @@ def _parts(model: Any) -> Iterator[Any]:
     while model is not None:
         yield model
         model = getattr(model, "model", None)
+
+
+def has_fixed_start(model: Any) -> bool:
+    """Return True if the model and all models inside it declare that they start and learn without random numbers."""
+    return all(getattr(part, "has_fixed_start", False) for part in _parts(model))
 
 
 def samples(model: Any, key: jax.Array, state: State, obs: Obs, count: int) -> jax.Array:

@@ -17,6 +17,7 @@ from jaxbandits.estimation.models.kernels import covariance_root
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics import rng as library_rng
 from jaxbandits.oco import OGD
+from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, FixedArmObs
 from tests.reference import contextual as oracle_reference
 from tests.reference import reward_models as reference
@@ -220,6 +221,21 @@ def test_the_root_of_a_singular_covariance(rng):
     gram = reference.squared_exponential(arms, arms, 0.5)
     root = np.asarray(covariance_root(jnp.asarray(gram)))
     np.testing.assert_allclose(root @ root.T, gram, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [None, 2])
+def test_draws_of_a_trial_are_the_same_whether_it_runs_alone_or_not(rank, rng, key):
+    """Eigenvectors of up to 10 arms have other signs in a batch."""
+    model = models.GaussianProcess(n_arms=4, rank=rank)
+
+    def draw(arms, key):
+        obs = FixedArmObs(arms)
+        return model.sample(key, model.init_from_obs(model.init(key), obs), obs)
+
+    arms, keys = jnp.asarray(rng.uniform(size=(5, 4, 2))), jax.random.split(key, 5)
+    alone = [jax.jit(draw)(*of_trial) for of_trial in zip(arms, keys, strict=True)]
+    together = jax.jit(vmap_last(draw, (-1, -1)))(jnp.moveaxis(arms, 0, -1), keys)
+    np.testing.assert_allclose(together.T, alone, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -585,6 +601,14 @@ def test_members_may_store_rounds_if_they_learn_from_all():
     validate(models.Ensemble.bootstrap(model=models.Network(input_dim=2, hidden=(3,))))
 
 
+def test_members_that_start_equal_may_differ_later():
+    validate(models.Ensemble(model=models.Intercept(model=PER_ARM), perturbation=0.1))
+    validate(models.Ensemble(model=models.DoublingEpochs(model=PER_ARM), perturbation=0.1))
+    validate(models.Ensemble.bootstrap(model=models.Hybrid(n_arms=2, dim=3, shared_dim=2)))
+    network = models.Network(input_dim=2, n_arms=2, hidden=(3,), capacity=9, batch=2)
+    validate(models.Ensemble(model=models.NeuralLinear(network=network, model=PER_ARM)))
+
+
 def test_an_online_learner_is_a_model(rng, key):
     model = models.OracleModel(n_arms=K, dim=D, oracle=OGD(dim=K * D, lipschitz=3.0))
     x, _, index, reward = rows = make_recording(rng)
@@ -595,6 +619,7 @@ def test_an_online_learner_is_a_model(rng, key):
         theirs.update(x[t], None, index[t], reward[t])
 
 
+PER_ARM = models.PerArm(model=models.NormalInverseGamma(dim=3), n_arms=2)
 LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden=(3,), capacity=9, batch=2)
 
 
@@ -607,6 +632,8 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
         (models.Ensemble.bootstrap(model=NETWORK), "share must be 1 .* such as Network"),
         (models.Ensemble(model=models.Intercept(model=NETWORK), share=np.array([1.0, 0.9])), "share must be 1"),
         (models.Ensemble(model=models.DoublingEpochs(model=LINEAR_MODEL), share=0.9), "such as DoublingEpochs"),
+        (models.Ensemble(model=models.LogisticRegression(dim=3)), "Ensemble of LogisticRegression are equal in every"),
+        (models.Ensemble(model=models.Intercept(model=PER_ARM), perturbation=np.array([0.1, 0.0])), "equal in every"),
         # The copy of an arm would train on rows of zeros for the rounds of the other arms.
         (models.PerArm(model=NETWORK, n_arms=2), "must not store rounds or learn in epochs, but Network does"),
         (models.PerArm(model=models.Ensemble(model=NETWORK), n_arms=2), "but Ensemble does"),
@@ -637,7 +664,7 @@ LINEAR_MODEL, NETWORK = models.Linear(dim=3), models.Network(input_dim=2, hidden
         (
             models.NeuralLinear(
                 network=models.Network(input_dim=2, n_arms=4, hidden=(3,), capacity=40),
-                model=models.Ensemble(model=models.Hybrid(n_arms=4, dim=3, shared_dim=2)),
+                model=models.Ensemble(model=models.Hybrid(n_arms=4, dim=3, shared_dim=2), share=0.9),
             ),
             "only the last hidden layer, but Hybrid also reads features of arms",
         ),
