@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import gc
 import io
 import os
 import signal
@@ -397,9 +398,10 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
 
 
 def _begin(files: Sequence[str]) -> None:
-    """Initialise a process of the pool: load the user's plug-ins, and ignore interrupts from the terminal."""
-    from jaxbandits import plugins
+    """Initialise a process of the pool: load the user's plug-ins, ignore interrupts, and avoid garbage collection."""
+    from jaxbandits import cli, plugins
 
+    gc.set_threshold(cli.GC_THRESHOLD)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     _warn_once()
