@@ -105,7 +105,8 @@ class ScaledLoss(NamedTuple):
 def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return `ln(1 + exp(-margin))` and its derivative, elementwise, with full relative accuracy for large |margin|."""
     small = elementary.exp(-jnp.abs(margin))
-    value = jnp.maximum(-margin, 0.0) + elementary.log1p(small)
+    # Not `jnp.maximum(-margin, 0.0)`: JAX halves its derivative at 0, but not that of the absolute value.
+    value = jnp.where(margin < 0.0, -margin, 0.0) + elementary.log1p(small)
     return value, -jnp.where(margin < 0.0, 1.0, small) / (1.0 + small)
 
 

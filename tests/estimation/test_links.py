@@ -19,8 +19,8 @@ LINKS = {
 
 
 def grid(link):
-    """Where the link is defined, off the kink of |z| at 0."""
-    return np.linspace(-9.0, -0.25, 601) if isinstance(link, Exponential) else np.linspace(-9.0, 9.0, 601) + 1e-3
+    """Where the link is defined, with z = 0, where |z| has a kink."""
+    return np.linspace(-9.0, -0.25, 601) if isinstance(link, Exponential) else np.r_[np.linspace(-9.0, 9.0, 600), 0.0]
 
 
 N = 200_000

@@ -76,6 +76,11 @@ def test_gradient_is_the_derivative(name, rng):
     np.testing.assert_allclose(gradient, auto, rtol=1e-12, atol=1e-15)
 
 
+def test_the_logistic_loss_has_a_derivative_at_margin_0():
+    loss = losses.Logistic(jnp.ones(2), jnp.ones(()))
+    np.testing.assert_array_equal(jax.grad(loss.value)(jnp.zeros(2)), [-0.5, -0.5])  # 0 is the start of most learners
+
+
 def test_one_query_is_the_same_as_many(rng):
     loss, *_ = draw(rng, "logistic", 3)
     points = jnp.asarray(rng.standard_normal((4, 3)))
