@@ -31,6 +31,7 @@ from jaxbandits.types import (
     AdviceObs,
     Algorithm,
     ArmObs,
+    BoundsHorizon,
     ContextObs,
     Decision,
     Environment,
@@ -259,7 +260,7 @@ def _has_arms(environment: Environment) -> bool:
 def _early_and_late(algorithm: Algorithm, environment: Environment) -> list[tuple[jax.Array, Carry]]:
     """Return the number and the carry of the first round and of the last round of a short run."""
     first = carry = _start(algorithm, environment)
-    last = min(_ROUNDS, _most_rounds(algorithm)) - 1
+    last = min(_ROUNDS, _most_rounds(algorithm, environment)) - 1
     for t in range(last):
         carry = _round(_ScaledFeedback(algorithm, jnp.asarray(1.0)), environment, jnp.int32(t), carry)
     return [(jnp.int32(0), first), (jnp.int32(last), carry)]
@@ -289,9 +290,10 @@ def stays_finite(algorithm: Algorithm, environment: Environment) -> None:
 def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that the states of learner and environment have no NaN in 32 trials of 2,000 rounds.
 
-    The trials are shorter if the learner has a smaller field `horizon` or `capacity` (the length of its history).
+    The trials are shorter if the learner has a smaller field `horizon` or `capacity` (the length of its history), or if
+    the environment has data for fewer rounds.
     """
-    rounds = _most_rounds(algorithm)
+    rounds = _most_rounds(algorithm, environment)
     trials = _run(algorithm, environment, seeds=32, horizon=rounds)
     failed = ~trials.healthy[0]
     if failed.any():
@@ -303,9 +305,10 @@ def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment
         )
 
 
-def _most_rounds(algorithm: Algorithm) -> int:
-    """Return the largest number of rounds that a learner can play, at most 2,000."""
+def _most_rounds(algorithm: Algorithm, environment: Environment) -> int:
+    """Return the largest number of rounds that a learner can play on an environment, at most 2,000."""
     limits = [getattr(algorithm, name, None) for name in ("horizon", "capacity")]
+    limits.append(environment.max_horizon if isinstance(environment, BoundsHorizon) else None)
     return int(min([_LONG, *(limit for limit in limits if limit is not None)]))
 
 
@@ -359,9 +362,10 @@ def trials_do_not_depend_on_the_split(algorithm: Algorithm, environment: Environ
 
 def decisions_are_admissible(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that all decisions of a short run are admissible, if the environment can tell (`Admits`)."""
-    inadmissible = _run(algorithm, environment, seeds=3).inadmissible
+    trials = _run(algorithm, environment, seeds=3)
+    inadmissible, n_decisions = trials.inadmissible, trials.inadmissible.size * trials.horizon
     assert not inadmissible.any(), (
-        f"{int(inadmissible.sum())} of {inadmissible.size * _ROUNDS} decisions are not admissible: the index of an "
+        f"{int(inadmissible.sum())} of {n_decisions} decisions are not admissible: the index of an "
         "arm must lie in [0, K), and a point must lie in the domain (end update with domain.project)"
     )
 
@@ -470,9 +474,13 @@ def _assert_same(values: Mapping[str, Any], others: Mapping[str, Any], message: 
 
 
 def _run(
-    algorithm: Algorithm | Grid, environment: Environment, seeds: int, horizon: int = _ROUNDS, **options: Any
+    algorithm: Algorithm | Grid, environment: Environment, seeds: int, horizon: int | None = None, **options: Any
 ) -> Trials:
-    settings = {"width": 32, "progress": False, "record_points": 4, **options}
+    """Run trials of `horizon` rounds, by default of 40 rounds or, if that is less, of all that the pair can play."""
+    if horizon is None:
+        learner = algorithm.algorithm if isinstance(algorithm, Grid) else algorithm
+        horizon = min(_ROUNDS, _most_rounds(learner, environment))
+    settings = {"width": 32, "progress": False, "record_points": min(4, horizon), **options}
     return compare({"learner": algorithm}, environment, horizon, seeds, **settings)["learner"]
 
 

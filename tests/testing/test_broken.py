@@ -526,6 +526,15 @@ def test_a_sound_learner_passes():
         check(Greedy(), ENVIRONMENT)
 
 
+@pytest.mark.parametrize("check", [contract.decisions_are_admissible, contract.stays_finite_over_many_rounds])
+def test_an_environment_with_data_for_few_rounds_is_played_to_their_end(check):
+    @pytree
+    class ThreeRounds(HeavyTailed):
+        max_horizon = property(lambda self: 3)
+
+    check(Greedy(), ThreeRounds(dim=2, n_arms=5))
+
+
 def test_a_changed_global_is_read_again():
     """A notebook mends a helper of its learner and checks it again."""
     factor = [np.nan]
