@@ -52,6 +52,14 @@ def test_betas_with_tiny_parameters_are_coins(dtype, key):
         assert st.binomtest(int(found), DRAWS, max(middle, 0.0)).pvalue > 1e-4, pair
 
 
+@pytest.mark.parametrize("shape", [np.nan, np.inf, -1.0])
+def test_a_shape_that_is_no_positive_number_ends_the_loop(shape, key):
+    """Otherwise a single NaN reward of a Bayesian learner would stop all trials for ever."""
+    drawn = np.asarray(draws.gammas(key, jnp.asarray([2.0, shape])))
+    assert 0.0 < drawn[0] < np.inf and not np.isfinite(drawn[1])
+    assert np.isnan(draws.betas(key, jnp.asarray([shape]), jnp.ones(1))).all()
+
+
 def test_trials_side_by_side_draw_what_each_draws_alone(key):
     keys, a = jax.random.split(key, 6), jnp.linspace(0.4, 9.0, 18).reshape(3, 6)
     alone = jax.jit(draws.betas)

@@ -181,3 +181,9 @@ def test_subsets_are_uniform(n, size, key):
     single, pair = size / n, size * (size - 1) / (n * (n - 1))
     want = np.where(np.eye(n, dtype=bool), single, pair)
     assert (np.abs(together - want) <= 5 * np.sqrt(want * (1 - want) / trials) + 1e-9).all()
+
+
+@pytest.mark.parametrize(("dtype", "log_mean"), [("float32", 88.0), ("float64", 709.0)])
+def test_a_poisson_mean_near_the_largest_float_ends_the_loop(dtype, log_mean, key):
+    log_mean = jnp.asarray(log_mean, dtype)
+    np.testing.assert_array_equal(draws.poisson(key, log_mean), jnp.exp(log_mean))  # the spread is below one rounding

@@ -98,9 +98,12 @@ def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
         accepts = (k >= 0.0) & (log_ratio <= _log_poisson(jnp.maximum(k, 0.0), large, log_mean))
         return accepted | accepts, jnp.where(accepted, count, k), i + 1
 
-    is_done = small | ~jnp.isfinite(mean)  # a NaN would be rejected forever
+    # A NaN, or a mean for which 2 pi k overflows, would be rejected forever. The spread of such a count is below the
+    # resolution of floats.
+    has_count = mean < 0.1 * float(jnp.finfo(mean.dtype).max)
+    is_done = small | ~has_count
     by_rejection = while_loop(lambda carry: ~carry[0], attempt, (is_done, zero, 1), _REJECTIONS)[1]
-    return jnp.where(small, inverted, jnp.where(jnp.isfinite(mean), by_rejection, mean))
+    return jnp.where(small, inverted, jnp.where(has_count, by_rejection, mean))
 
 
 def _log_poisson(k: jax.Array, mean: jax.Array, log_mean: jax.Array) -> jax.Array:

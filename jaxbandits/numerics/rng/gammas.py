@@ -25,14 +25,14 @@ _RETRIES = 16
 
 
 def gammas(key: jax.Array, shape: jax.Array) -> jax.Array:
-    """Draw independent gamma variates `[n]` of scale 1 with shape parameters `[n]`, each positive."""
+    """Draw independent gamma variates `[n]` of scale 1 with shape parameters `[n]`, each positive; NaN for a NaN."""
     n = len(shape)
     drawn = _draw(key, jnp.concatenate([shape, shape]) if n % 2 else shape, n if n % 2 else n // 2)
     return jnp.concatenate(drawn)[:n]
 
 
 def betas(key: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
-    """Draw independent beta variates `[n]` with parameters a and b `[n]`, each positive."""
+    """Draw independent beta variates `[n]` with parameters a and b `[n]`, each positive; NaN if a parameter is NaN."""
     first, second = _draw(key, jnp.concatenate([a, b]), len(a), is_ratio=True)
     return first / (first + second)
 
@@ -55,6 +55,10 @@ def _draw(key: jax.Array, shape: jax.Array, n: int, is_ratio: bool = False) -> t
         return random_words(jax.random.wrap_key_data(data, impl=impl), counter)
 
     accepted, first, second = _attempt(d, c, words(jnp.arange(n)))
+    # If a shape is NaN, infinite or negative, no candidate would be accepted, and the loop would never end. The first
+    # candidate for such a shape is NaN or infinite.
+    for e in d:
+        accepted = accepted | ~((e > 0.0) & (e < jnp.inf))
 
     def retry(carry: Any) -> Any:
         accepted, first, second, i = carry
