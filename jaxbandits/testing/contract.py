@@ -281,14 +281,14 @@ def stays_finite(algorithm: Algorithm, environment: Environment) -> None:
         for t in range(3):
             carry = _round(_ScaledFeedback(algorithm, jnp.asarray(scale)), environment, jnp.int32(t), carry)
         for leaf in jax.tree.leaves(carry.alg_state):
-            if jnp.issubdtype(leaf.dtype, jnp.floating):
+            if jnp.issubdtype(leaf.dtype, jnp.inexact):
                 assert not np.isnan(leaf).any(), (
                     f"the state is NaN after feedback scaled by {scale:g}: guard divisions, logarithms and exponentials"
                 )
 
 
 def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that the states of learner and environment have no NaN in 32 trials of 2,000 rounds.
+    """Assert that states have no NaN, and metrics are finite, in 32 trials of 2,000 rounds.
 
     The trials are shorter if the learner has a smaller field `horizon` or `capacity` (the length of its history), or if
     the environment has data for fewer rounds.
@@ -302,6 +302,12 @@ def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment
         raise AssertionError(
             f"a state is NaN in {int(failed.sum())} of {failed.size} trials within {rounds:,} rounds; with seed {seed} "
             f"{leaf} is NaN after round {t}: guard divisions, logarithms and exponentials"
+        )
+    for metric in trials.metrics:
+        failed = trials.failures(metric)[0]
+        assert not failed.any(), (
+            f"{metric} is NaN or infinite in {int(failed.sum())} of {failed.size} trials within {rounds:,} rounds, so "
+            f"that these trials count as failed: return finite outcomes from {type(environment).__name__}.step"
         )
 
 

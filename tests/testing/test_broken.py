@@ -501,6 +501,35 @@ def test_a_nan_in_the_state_of_the_environment_is_named():
 
 
 @pytest.mark.slow
+def test_a_metric_that_is_no_number_is_named():
+    @pytree
+    class Unmeasured(HeavyTailed):
+        def step(self, key, t, state, obs, decision):
+            state, feedback, outcome = super().step(key, t, state, obs, decision)
+            return state, feedback, outcome._replace(regret=jnp.where(t == 7, jnp.nan, outcome.regret))
+
+    with pytest.raises(AssertionError, match=r"regret is NaN or infinite in 32 of 32 trials.*Unmeasured\.step"):
+        contract.stays_finite_over_many_rounds(Greedy(), Unmeasured(dim=2, n_arms=5))
+
+
+@pytest.mark.slow
+def test_a_nan_among_complex_numbers_is_found():
+    @pytree
+    class Complex(Greedy):
+        def init(self, key):
+            return super().init(key).astype(complex)
+
+        def select(self, key, t, state, obs):
+            return super().select(key, t, state.real, obs)
+
+        def update(self, key, t, state, obs, decision, feedback):
+            return super().update(key, t, state, obs, decision, feedback) / (feedback.reward != 0.0)
+
+    with pytest.raises(AssertionError, match="the state is NaN after feedback scaled by 0"):
+        contract.stays_finite(Complex(), ENVIRONMENT)
+
+
+@pytest.mark.slow
 def test_all_problems_are_listed():
     """Each on a line."""
 
