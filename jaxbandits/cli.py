@@ -14,7 +14,7 @@ from jaxbandits.base.version import __version__
 from jaxbandits.commands import cite, data, look, report, reproduce, results, sweeps, tune
 
 _INTERRUPTED, _TERMINATED = 130, 143  # exit codes: 128 and the number of the signal
-GC_THRESHOLD = 300_000  # objects: more than JAX, this package and the traces of a learner; some ten megabytes
+_GC_THRESHOLD = 300_000  # objects: more than JAX, this package and the traces of a learner; some ten megabytes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,7 +89,7 @@ def process() -> int:
 
     Garbage collection is avoided at the start, which saves 0.1 s, and at the end, which saves 0.15 s.
     """
-    gc.set_threshold(GC_THRESHOLD)
+    gc.set_threshold(_GC_THRESHOLD)
     signal.signal(signal.SIGTERM, _terminate)
     code = main()
     if code in (_INTERRUPTED, _TERMINATED):  # a normal exit would wait for threads that compile

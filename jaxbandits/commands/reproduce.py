@@ -383,7 +383,8 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
     if arguments.workers is None:
         arguments.workers = max(1, available_cores() // n)
     os.environ.setdefault("OMP_NUM_THREADS", str(arguments.workers))  # the processes' BLAS would use all cores
-    pool = ProcessPoolExecutor(n, multiprocessing.get_context("spawn"), _begin, (arguments.plugin,))
+    first = arguments.plugin, gc.get_threshold()  # that of a process with one task, see `cli.process`
+    pool = ProcessPoolExecutor(n, multiprocessing.get_context("spawn"), _begin, first)
     try:
         yield pool.submit
     except BrokenProcessPool:
@@ -397,11 +398,11 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
         pool.shutdown(cancel_futures=True)
 
 
-def _begin(files: Sequence[str]) -> None:
-    """Initialise a process of the pool: load the user's plug-ins, ignore interrupts, and avoid garbage collection."""
-    from jaxbandits import cli, plugins
+def _begin(files: Sequence[str], thresholds: tuple[int, int, int]) -> None:
+    """Initialise a process of the pool: plug-ins, interrupts (ignored), thresholds of garbage collection."""
+    from jaxbandits import plugins
 
-    gc.set_threshold(cli.GC_THRESHOLD)
+    gc.set_threshold(*thresholds)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     _warn_once()

@@ -64,7 +64,7 @@ def test_a_process_leaves_its_garbage_alone():
     )
     command = [sys.executable, "-c", code, "show", "linear/nobody"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.split() == ["2", "True", str(cli.GC_THRESHOLD), "0"], done.stderr
+    assert done.stdout.split() == ["2", "True", str(cli._GC_THRESHOLD), "0"], done.stderr
 
 
 def test_list_names_every_room(capsys):
