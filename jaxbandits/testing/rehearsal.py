@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.base.errors import format_value
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.testing.failures import translate
+from jaxbandits.testing.repeated_draws import has_repeated_draw
 from jaxbandits.tracing.jax_compat import jaxpr_as_fun
 from jaxbandits.types import (
     Admits,
@@ -232,16 +233,19 @@ def _check_state(name: str, before: object, after: object, first: str) -> None:
 
 def find_repeated_key(call: Call) -> str | None:
     """Return an error message if a method uses its key twice, otherwise None."""
+    is_repeated = has_repeated_draw(call.program)
     traced = jax.jit(jaxpr_as_fun(call.program))
     with jax.debug_key_reuse(True):  # examines the program under `jit`; the Python of the method does not run again
         try:
             jax.eval_shape(traced, *jax.tree.leaves(call.args))
         except jax.errors.KeyReuseError:
-            return (
-                f"{call.name} uses a key twice, so that two draws return the same numbers: make separate keys by "
-                "`first, second = jax.random.split(key)`"
-            )
-    return None
+            is_repeated = True
+    if not is_repeated:
+        return None
+    return (
+        f"{call.name} uses a key twice, so that two draws return the same numbers: make separate keys by "
+        "`first, second = jax.random.split(key)`, or pass different values of `counter` to jaxbandits.rng"
+    )
 
 
 def trace(call: Call) -> Any:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits import rng
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.oco.linear_losses import LinearLosses
@@ -84,6 +85,36 @@ class Widens(Greedy):
 class ReusesAKey(Greedy):
     def select(self, key, t, state, obs):
         noise = jax.random.normal(key, (5,)) + jax.random.uniform(key, (5,))
+        return super().select(key, t, state + noise, obs)
+
+
+@pytree
+class DrawsTheSame(Greedy):
+    """Draws twice by the package's own generator, which JAX's checker of keys does not know."""
+
+    def select(self, key, t, state, obs):
+        noise = rng.normal_vector(key, 5) + rng.uniforms(key, 5)
+        return super().select(key, t, state + noise, obs)
+
+
+@pytree
+class DrawsTheSameInALoop(Greedy):
+    def update(self, key, t, state, obs, decision, feedback):
+        def add(i, state):
+            key_of_step = jax.random.fold_in(key, i)
+            return state + rng.uniform(key_of_step) - rng.uniform(key_of_step)
+
+        return jax.lax.fori_loop(0, 3, add, state)
+
+
+@pytree
+class DrawsInEitherBranch(Greedy):
+    """Draws from one key in two branches, from its parts, and with several counters."""
+
+    def select(self, key, t, state, obs):
+        first, second = jax.random.split(key)
+        early = jax.lax.cond(t < 3, lambda: rng.uniform(first), lambda: rng.uniform(first) + 1.0)
+        noise = early + rng.uniform(second) + rng.uniform(second, counter=1)
         return super().select(key, t, state + noise, obs)
 
 
@@ -315,6 +346,8 @@ TRACED = [
         "returns a state whose structure, a tuple of 2, differs from that of .* an array of shape",
     ),
     (ReusesAKey, r"ReusesAKey.select uses a key twice.*jax.random.split\(key\)"),
+    (DrawsTheSame, "DrawsTheSame.select uses a key twice.*different values of `counter` to jaxbandits.rng"),
+    (DrawsTheSameInALoop, "DrawsTheSameInALoop.update uses a key twice"),
     (UsesAKeyTwiceInUpdate, "UsesAKeyTwiceInUpdate.update uses a key twice"),
     (IfInSelect, r"IfInSelect.select, line \d+ \(if state\[0\] > 0.0:\) uses as a condition in Python .*jnp.where"),
     (IfInRecommend, r"IfInRecommend.recommend, line \d+ \(return 0 if state.* uses as a condition in Python"),
@@ -562,6 +595,10 @@ def test_an_environment_with_data_for_few_rounds_is_played_to_their_end(check):
         max_horizon = property(lambda self: 3)
 
     check(Greedy(), ThreeRounds(dim=2, n_arms=5))
+
+
+def test_draws_that_differ_pass():
+    contract.select_is_read_only(DrawsInEitherBranch(), ENVIRONMENT)
 
 
 def test_a_changed_global_is_read_again():
