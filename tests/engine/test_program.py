@@ -187,7 +187,7 @@ def test_one_trial_alone_has_no_axis_of_trials():
 
 
 @pytree
-class Marked(Shrink):
+class Marker(Shrink):
     """The learner with constants of several types, and a key of another generator, in its state."""
 
     def init(self, key):
@@ -205,7 +205,7 @@ class Marked(Shrink):
 
 @pytest.mark.parametrize("width", [1, 32])
 def test_a_state_may_contain_constants_and_keys(width):
-    found = simulate(Marked(rate=0.5), Noisy(), 3, 2, record_points=3, width=width, progress=False)
+    found = simulate(Marker(rate=0.5), Noisy(), 3, 2, record_points=3, width=width, progress=False)
     np.testing.assert_array_equal(found.get("newest")[0], [[0.5, 0.25, 0.125]] * 2)
 
 

@@ -536,13 +536,13 @@ def test_a_nan_in_the_state_of_the_environment_is_named():
 @pytest.mark.slow
 def test_a_metric_that_is_no_number_is_named():
     @pytree
-    class Unmeasured(HeavyTailed):
+    class WithoutRegret(HeavyTailed):
         def step(self, key, t, state, obs, decision):
             state, feedback, outcome = super().step(key, t, state, obs, decision)
             return state, feedback, outcome._replace(regret=jnp.where(t == 7, jnp.nan, outcome.regret))
 
-    with pytest.raises(AssertionError, match=r"regret is NaN or infinite in 32 of 32 trials.*Unmeasured\.step"):
-        contract.stays_finite_over_many_rounds(Greedy(), Unmeasured(dim=2, n_arms=5))
+    with pytest.raises(AssertionError, match=r"regret is NaN or infinite in 32 of 32 trials.*WithoutRegret\.step"):
+        contract.stays_finite_over_many_rounds(Greedy(), WithoutRegret(dim=2, n_arms=5))
 
 
 @pytest.mark.slow
