@@ -22,7 +22,7 @@ _ADDRESS = re.compile("0x[0-9a-f]+")
 
 def has_repeated_draw(program: Jaxpr) -> bool:
     """Return True if a closed jaxpr draws the same block of random words twice."""
-    flat = flatten(*open_jaxpr(program), _called)
+    flat = flatten(*open_jaxpr(program), _find_callee)
     numbers: dict[Hashable, int] = {}  # values that are computed in the same way have the same number
 
     def number(computation: Hashable) -> int:
@@ -42,7 +42,7 @@ def has_repeated_draw(program: Jaxpr) -> bool:
     return False
 
 
-def _called(eqn: JaxprEqn) -> Jaxpr | None:
+def _find_callee(eqn: JaxprEqn) -> Jaxpr | None:
     """Return the closed jaxpr that an equation calls, or None if the equation is no call."""
     name = eqn.primitive.name
     return eqn.params[_CALLS[name]] if name in _CALLS else None
