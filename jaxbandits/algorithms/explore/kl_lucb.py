@@ -25,7 +25,7 @@ class KLLUCB(LUCB):
 
     Guarantee:
       For rewards in [0, 1] and the preset `theory`, the mean of the recommended arm is within eps of the largest mean
-      with probability at least 1 - delta.
+      with probability at least 1 - delta. With another alpha, k_1 must also be above the value under Deviations.
 
     Deviations:
       * [printed] The default is beta(t) = $log((log t + 1) / delta)$, as in the experiments of Garivier and Kaufmann
