@@ -13,10 +13,9 @@ import numpy as np
 
 from jaxbandits.numerics.rng.generator import DRAW_ROUNDS
 from jaxbandits.tracing.barrier import is_key
-from jaxbandits.tracing.flat import flatten
+from jaxbandits.tracing.flat import CALLS, flatten
 from jaxbandits.tracing.jax_compat import Jaxpr, JaxprEqn, open_jaxpr
 
-_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 _ADDRESS = re.compile("0x[0-9a-f]+")
 
 
@@ -45,7 +44,7 @@ def has_repeated_draw(program: Jaxpr) -> bool:
 def _find_callee(eqn: JaxprEqn) -> Jaxpr | None:
     """Return the closed jaxpr that an equation calls, or None if the equation is no call."""
     name = eqn.primitive.name
-    return eqn.params[_CALLS[name]] if name in _CALLS else None
+    return eqn.params[CALLS[name]] if name in CALLS else None
 
 
 def _bodies(eqn: JaxprEqn) -> Iterator[Jaxpr]:

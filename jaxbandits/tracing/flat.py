@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.tracing.jax_compat import Jaxpr, JaxprEqn, open_jaxpr
 
+# Primitives of calls, and the parameter with the closed jaxpr that is called.
+CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
+
 
 class Step(NamedTuple):
     """Equation of a flattened function, with the numbers of the values that it reads and computes."""

@@ -48,7 +48,7 @@ from jaxbandits.tracing.equation_rules import (
     is_elementwise,
     sort,
 )
-from jaxbandits.tracing.flat import Step, flatten
+from jaxbandits.tracing.flat import CALLS, Step, flatten
 from jaxbandits.tracing.function_rules import CONTROL_FLOW, FUNCTION_RULES
 from jaxbandits.tracing.indices import without_negative_indices
 from jaxbandits.tracing.jax_compat import Jaxpr, JaxprEqn, open_jaxpr
@@ -63,7 +63,6 @@ Rule = Callable[..., tuple[Any, Any]]
 _BARRIERS = ("optimization_barrier", "barrier")  # the second name is the primitive of `tracing.barrier`
 # Primitives that are as fast under `jax.vmap`, since their authors defined a batching rule or they are elementwise.
 _WITHOUT_LOSS = ("custom_vmap_call", "random_unwrap", "random_wrap", "Frexp", "Ldexp")
-_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 
 
 def vmap_last(f: Callable[..., Any], in_axes: PyTree = -1, axis_size: int | None = None) -> Callable[..., Any]:
@@ -249,7 +248,7 @@ def _has_last_rule(eqn: JaxprEqn) -> bool:
 def _inner_jaxpr(eqn: JaxprEqn) -> Any | None:
     """Return the closed jaxpr whose equations replace a call, or None if the equation remains a step."""
     name = eqn.primitive.name
-    closed: Jaxpr = eqn.params[_CALLS[name]] if name in _CALLS else None
+    closed: Jaxpr = eqn.params[CALLS[name]] if name in CALLS else None
     if name == "custom_jvp_call":
         return closed if _differentiates_itself(closed) else None
     return closed

@@ -19,7 +19,7 @@ LINKS = {
 
 
 def grid(link):
-    """Where the link is defined, with z = 0, where |z| has a kink."""
+    """Points at which the link is defined, with the kink of |z| at 0."""
     return np.linspace(-9.0, -0.25, 601) if isinstance(link, Exponential) else np.r_[np.linspace(-9.0, 9.0, 600), 0.0]
 
 
